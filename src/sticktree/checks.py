@@ -1,0 +1,101 @@
+"""Checks of what a caller passes in.
+
+Every message names the parameter, what came, and what would be right, so that it can be acted on
+without reading the code.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "FloatArray",
+    "IntArray",
+    "check_discount",
+    "check_fraction",
+    "check_generator",
+    "check_integer",
+    "check_masses",
+    "check_positive",
+]
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int32]
+
+SUM_TOLERANCE = 1e-9
+"""How far from 1 the sum of a mass sequence may be: rounding, not a mistake."""
+
+
+def check_integer(name: str, value: Any, *, minimum: int) -> int:
+    """Return ``value`` as an int, or say that it is not an integer of at least ``minimum``."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
+    return int(value)
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> float:
+    """Return ``value`` as a float above zero; ``zero`` and ``infinite`` widen what is valid."""
+    valid = _is_real(value) and (value > 0 or (zero and value == 0))
+    if not valid or (math.isinf(value) and not infinite):
+        bound = "at least 0" if zero else "greater than 0"
+        kind = "a number" if infinite else "a finite number"
+        raise ValueError(f"{name} must be {kind} {bound}, got {value!r}")
+    return float(value)
+
+
+def check_fraction(name: str, value: Any) -> float:
+    """Return ``value`` as a float strictly between 0 and 1."""
+    if not _is_real(value) or not 0 < value < 1:
+        raise ValueError(f"{name} must be a number strictly between 0 and 1, got {value!r}")
+    return float(value)
+
+
+def check_discount(value: Any) -> float:
+    """Return the Pitman–Yor discount as a float in [0, 1)."""
+    if not _is_real(value) or not 0 <= value < 1:
+        raise ValueError(f"discount must be a number in [0, 1), got {value!r}")
+    return float(value)
+
+
+def check_generator(rng: Any) -> np.random.Generator:
+    """Return ``rng`` if it is a numpy Generator, the only source of randomness in the library."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(
+            f"rng must be a numpy.random.Generator, e.g. numpy.random.default_rng(0), got {rng!r}"
+        )
+    return rng
+
+
+def check_masses(name: str, values: npt.ArrayLike, *, total: float | None = 1.0) -> FloatArray:
+    """Return ``values`` as a float array of masses: finite, non-negative and of the given sum.
+
+    ``total=None`` only asks that they sum to at most 1.
+    """
+    try:
+        masses = np.array(values, dtype=np.float64, ndmin=1)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    if masses.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, got an array of shape {masses.shape}")
+    wrong = np.flatnonzero(~(np.isfinite(masses) & (masses >= 0)))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(
+            f"{name}[{i}] = {float(masses[i])!r}: masses must be finite and at least 0"
+        )
+    found = math.fsum(masses)
+    if total is None:
+        if found > 1 + SUM_TOLERANCE:
+            raise ValueError(f"{name} sum to {found!r}: masses must sum to at most 1")
+    elif abs(found - total) > SUM_TOLERANCE:
+        raise ValueError(f"{name} sum to {found!r}: with the remainder, masses must sum to 1")
+    return masses

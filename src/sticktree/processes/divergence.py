@@ -1,0 +1,183 @@
+"""Divergence functions: the concentration α(l) = c·b(l) of every level.
+
+A concentration may be infinite in the last step, and there only: then every datum gets a child of
+its own. No tree represents those children one by one. The last step becomes a *private step*: the
+tree has one level less, and each datum takes the step from its leaf by itself.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, check_integer, check_positive
+
+__all__ = [
+    "Concentration",
+    "ConcentrationLike",
+    "ConstantDivergence",
+    "Divergence",
+    "LogDivergence",
+    "resolve_concentration",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Concentration:
+    """The concentrations of a tree, resolved for a number of steps.
+
+    Attributes
+    ----------
+    alpha : read-only float array, shape (L,)
+        Finite and positive: ``alpha[l]`` rules how data at level l choose among its children.
+    private_step : bool
+        Whether a step with infinite concentration follows the last level.
+    """
+
+    alpha: FloatArray
+    private_step: bool = False
+
+    @property
+    def depth(self) -> int:
+        """Number of levels below the root, L."""
+        return self.alpha.size
+
+
+class Divergence(ABC):
+    """A family of divergence functions α(l) = c·b(l), b fixed by the number of steps.
+
+    Parameters
+    ----------
+    c : float, default=1
+        The factor that is learned from data.
+    """
+
+    def __init__(self, c: float = 1.0) -> None:
+        self.c = check_positive("c", c)
+
+    @abstractmethod
+    def shape(self, n_steps: int) -> FloatArray:
+        """Return b(0), …, b(n_steps − 1)."""
+
+    def alpha(self, n_steps: int) -> FloatArray:
+        """Return α(0), …, α(n_steps − 1)."""
+        return self.c * self.shape(check_integer("n_steps", n_steps, minimum=1))
+
+    def __repr__(self) -> str:
+        """Return the family and its factor."""
+        return f"{type(self).__name__}(c={self.c:g})"
+
+
+class LogDivergence(Divergence):
+    """The divergence of the paper and of the Dirichlet diffusion tree: c·log((T − l)/(T − l − 1)).
+
+    It is the increase of a(s) = ∫₀ˢ c/(1 − u) du = −c·log(1 − s) over the l-th of T equal steps of
+    the unit interval, and so infinite in the last one.
+
+    Examples
+    --------
+    >>> from sticktree.processes import LogDivergence
+    >>> LogDivergence().alpha(3).round(4)
+    array([0.4055, 0.6931,    inf])
+    """
+
+    def shape(self, n_steps: int) -> FloatArray:
+        """Return b(0), …, b(n_steps − 1), the last infinite."""
+        left = np.arange(n_steps, 0, -1, dtype=np.float64)  # T − l
+        with np.errstate(divide="ignore"):
+            return -np.log1p(-1.0 / left)
+
+
+class ConstantDivergence(Divergence):
+    """The same concentration c at every level."""
+
+    def shape(self, n_steps: int) -> FloatArray:
+        """Return ones."""
+        return np.ones(n_steps)
+
+
+ConcentrationLike = (
+    float | npt.ArrayLike | Callable[[int], float] | Divergence | Concentration
+)
+"""A number for all levels, one number a level, a function of the level, or a divergence."""
+
+
+def resolve_concentration(
+    concentration: ConcentrationLike, depth: int | None = None
+) -> Concentration:
+    """Turn what a user may give into the concentrations of ``depth`` steps.
+
+    Parameters
+    ----------
+    concentration : float, array, callable or Divergence
+        A number for all levels; an array with one number a step; a function of the level; or a
+        divergence.
+    depth : int, optional
+        How often the stick breaks. Arrays know it themselves.
+
+    Examples
+    --------
+    >>> from sticktree.processes import LogDivergence, resolve_concentration
+    >>> resolve_concentration(LogDivergence(c=2), depth=3)
+    Concentration(alpha=array([0.81093022, 1.38629436]), private_step=True)
+    """
+    if isinstance(concentration, Concentration):
+        _check_depth(depth, concentration.depth + concentration.private_step)
+        return concentration
+    if depth is None and (isinstance(concentration, (Real, Divergence)) or callable(concentration)):
+        raise ValueError("depth must be an integer of at least 1, got None")
+    if depth is not None:
+        depth = check_integer("depth", depth, minimum=1)
+    alpha = _alpha(concentration, depth)
+    _check_depth(depth, alpha.size)
+    wrong = np.flatnonzero(~(alpha > 0))
+    if wrong.size:
+        level = int(wrong[0])
+        raise ValueError(
+            f"concentration must be greater than 0 at every level, got {alpha[level]:g} "
+            f"at level {level}"
+        )
+    infinite = np.flatnonzero(np.isinf(alpha))
+    if infinite.size and infinite[0] < alpha.size - 1:
+        raise ValueError(
+            f"concentration is infinite at level {infinite[0]}: only the last of the "
+            f"{alpha.size} steps may be infinite"
+        )
+    if infinite.size and alpha.size == 1:
+        raise ValueError(
+            "depth must be at least 2 where the last step has infinite concentration, got 1: "
+            "no level would be left"
+        )
+    finite = alpha[: alpha.size - infinite.size]
+    finite.setflags(write=False)
+    return Concentration(finite, private_step=bool(infinite.size))
+
+
+def _alpha(concentration: ConcentrationLike, depth: int | None) -> FloatArray:
+    try:
+        if depth is not None:
+            if isinstance(concentration, Divergence):
+                return concentration.alpha(depth)
+            if callable(concentration):
+                return np.array([float(concentration(level)) for level in range(depth)])
+            if isinstance(concentration, Real) and not isinstance(concentration, bool):
+                return np.full(depth, float(concentration))
+        alpha = np.array(concentration, dtype=np.float64)
+    except (TypeError, ValueError):
+        alpha = np.empty(0)
+    if alpha.ndim != 1 or alpha.size == 0:
+        raise ValueError(
+            "concentration must be a number, one number per level, a function of the level or a "
+            f"Divergence, got {concentration!r}"
+        )
+    return alpha
+
+
+def _check_depth(depth: int | None, given: int) -> None:
+    if depth is not None and depth != given:
+        raise ValueError(f"depth is {depth}, but concentration has {given} steps")

@@ -1,0 +1,117 @@
+"""Fragmentation chains: mass fragmentation over discrete steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, check_fraction, check_generator, check_integer
+from sticktree.processes.dislocation import Dislocation
+from sticktree.processes.mass_tree import MassTree, break_recursively
+from sticktree.processes.masses import Masses
+
+__all__ = ["Fragmentation", "FragmentationChain"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fragmentation:
+    """One realisation of a fragmentation chain.
+
+    Attributes
+    ----------
+    mass_tree : MassTree
+        Every piece with its genealogy; level k holds the pieces after k splits.
+    times : float array, shape (n_steps,)
+        When the splits happen.
+    """
+
+    mass_tree: MassTree
+    times: FloatArray
+
+    def masses(self, step: int) -> Masses:
+        """Return π after ``step`` splits."""
+        if not 0 <= step <= self.times.size:
+            raise ValueError(f"step must lie between 0 and {self.times.size}, got {step!r}")
+        return self.mass_tree.masses(step)
+
+    def at(self, time: float) -> Masses:
+        """Return π(t): the masses after all splits up to and including ``time``."""
+        return self.masses(int(np.searchsorted(self.times, time, side="right")))
+
+
+class FragmentationChain:
+    """A mass fragmentation in which all sticks split at the same, given times.
+
+    Parameters
+    ----------
+    dislocation : Dislocation or sequence of Dislocation
+        How a stick breaks: one law for all steps, or one per step.
+    splitting_times : callable or array, optional
+        The deterministic function of the paper: ``splitting_times(k)`` is the time of the k-th
+        split, k = 1, 2, …; by default k itself. An array lists the times.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sticktree.processes import FixedSplit, FragmentationChain
+    >>> chain = FragmentationChain(FixedSplit([0.5, 0.5]), splitting_times=lambda k: 1 - 2.0**-k)
+    >>> halving = chain.sample(3, np.random.default_rng(0))
+    >>> halving.at(0.8)
+    Masses([0.25, 0.25, 0.25, 0.25], n_blocks=4, remainder=0)
+    """
+
+    def __init__(
+        self,
+        dislocation: Dislocation | Sequence[Dislocation],
+        splitting_times: Callable[[int], float] | npt.ArrayLike | None = None,
+    ) -> None:
+        laws = [dislocation] if isinstance(dislocation, Dislocation) else list(dislocation)
+        for law in laws:
+            if not isinstance(law, Dislocation):
+                raise ValueError(f"dislocation must be a Dislocation or a list of them, got {law!r}")
+        if not laws:
+            raise ValueError("dislocation must hold at least one law, got an empty sequence")
+        self.dislocation = dislocation if isinstance(dislocation, Dislocation) else laws
+        self.splitting_times = splitting_times
+
+    def sample(
+        self, n_steps: int, rng: np.random.Generator, truncation: float = 1e-4
+    ) -> Fragmentation:
+        """Start from the unit stick and split ``n_steps`` times.
+
+        All blocks of at least ``truncation`` have their exact law; the mass of the others is in
+        the remainder.
+        """
+        n_steps = check_integer("n_steps", n_steps, minimum=1)
+        check_generator(rng)
+        check_fraction("truncation", truncation)
+        times = self._times(n_steps)
+        return Fragmentation(break_recursively(self._laws(n_steps), rng, truncation), times)
+
+    def _laws(self, n_steps: int) -> list[Dislocation]:
+        if isinstance(self.dislocation, Dislocation):
+            return [self.dislocation] * n_steps
+        if len(self.dislocation) < n_steps:
+            raise ValueError(
+                f"n_steps must be at most {len(self.dislocation)}, the number of dislocation laws, "
+                f"got {n_steps}"
+            )
+        return list(self.dislocation[:n_steps])
+
+    def _times(self, n_steps: int) -> FloatArray:
+        given = self.splitting_times
+        steps = range(1, n_steps + 1)
+        if given is None:
+            times = np.array(steps, dtype=np.float64)
+        elif callable(given):
+            times = np.array([given(k) for k in steps], dtype=np.float64)
+        else:
+            times = np.asarray(given, dtype=np.float64)[:n_steps]
+        if times.shape != (n_steps,) or not (times > 0).all() or not (np.diff(times) > 0).all():
+            raise ValueError(
+                f"splitting_times must give {n_steps} increasing times above 0, got {times}"
+            )
+        return times

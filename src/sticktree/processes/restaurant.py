@@ -1,0 +1,204 @@
+"""The nested Chinese restaurant: the law of the tree with its sticks integrated out."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln
+
+from sticktree.checks import FloatArray, check_discount, check_generator, check_integer
+from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
+from sticktree.processes.laws import NextDatum, check_expanded
+from sticktree.tree import NULL, Tree
+from sticktree.tree_arrays import nodes_by_level
+
+__all__ = ["NestedRestaurant"]
+
+
+class NestedRestaurant:
+    """The nested Chinese restaurant process over trees of a fixed depth.
+
+    At a node of level l with n data, the next datum goes to child k with probability
+    (n_k − d)/(n + α(l)) and opens a new one with probability (α(l) + d·K)/(n + α(l)).
+
+    Parameters
+    ----------
+    concentration : float, array, callable or Divergence
+        α(l) > 0 for every level; see :func:`~sticktree.processes.resolve_concentration`.
+    depth : int, optional
+        How often data choose a branch; not needed where ``concentration`` is an array. If the last
+        concentration is infinite, that choice is a private step and the tree has one level less.
+    discount : float, default=0
+        The Pitman–Yor discount d in [0, 1); 0 is the paper's process.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sticktree.processes import LogDivergence, NestedRestaurant
+    >>> restaurant = NestedRestaurant(LogDivergence(), depth=4)
+    >>> tree = restaurant.sample(20, np.random.default_rng(1))
+    >>> larger = restaurant.sample(10, np.random.default_rng(2), tree=tree)
+    >>> larger.n_data, bool((larger.leaf[:20] == tree.leaf).all())
+    (30, True)
+    """
+
+    def __init__(
+        self,
+        concentration: ConcentrationLike,
+        depth: int | None = None,
+        *,
+        discount: float = 0.0,
+    ) -> None:
+        self.concentration = resolve_concentration(concentration, depth)
+        self.discount = check_discount(discount)
+
+    @property
+    def depth(self) -> int:
+        """Number of levels of its trees below the root."""
+        return self.concentration.depth
+
+    def __repr__(self) -> str:
+        """Return the concentrations and the discount."""
+        alpha = self.concentration.alpha.round(4).tolist()
+        return f"NestedRestaurant({alpha}, discount={self.discount:g})"
+
+    def sample(self, n: int, rng: np.random.Generator, tree: Tree | None = None) -> Tree:
+        """Seat ``n`` data one after another, in an empty restaurant or behind those of ``tree``.
+
+        Nodes and data of ``tree`` keep their numbers; new ones follow.
+        """
+        from sticktree.processes.seating import seat
+
+        n = check_integer("n", n, minimum=0)
+        check_generator(rng)
+        tree = Tree([NULL]) if tree is None else tree
+        if tree.n_data:
+            self._check_tree(tree)
+        leaf = np.concatenate([tree.leaf, np.empty(n, dtype=np.int32)])
+        parent, level, count, n_nodes = seat(
+            *(array.copy() for array in (tree.parent, tree.level, tree.count)),
+            leaf,
+            tree.n_nodes,
+            root=np.zeros(1, dtype=np.int32),
+            start=np.array([0, leaf.size], dtype=np.int32),
+            seated=np.array([tree.n_data], dtype=np.int32),
+            alpha=self.concentration.alpha,
+            extra=np.zeros(1),
+            discount=self.discount,
+            uniform=rng.random((n, 2)),
+        )
+        return Tree.from_trusted(
+            parent[:n_nodes].copy(), leaf, level[:n_nodes].copy(), count[:n_nodes].copy()
+        )
+
+    def log_prob(self, tree: Tree) -> float:
+        """Return the log probability of a tree: the sum of log g[ω] over the nodes above leaves.
+
+        It does not depend on the order of the data, nor on the numbers of the nodes.
+
+        Examples
+        --------
+        >>> import math
+        >>> from sticktree import Tree
+        >>> together = Tree.from_paths([(1,), (1,), (1,)])
+        >>> log_prob = NestedRestaurant(1.0, depth=1).log_prob(together)
+        >>> round(math.exp(log_prob), 12)  # 1/2 · 2/3
+        0.333333333333
+        """
+        self._check_tree(tree)
+        alpha, d = self.concentration.alpha, self.discount
+        n_children = _occupied_children(tree)
+        inner = np.flatnonzero((tree.level < self.depth) & (tree.count > 0))
+        child = np.flatnonzero((tree.level > 0) & (tree.count > 0))
+        # Π_{k<K} (α + k d) from a table of running sums, one row a level.
+        k = np.arange(1, max(int(n_children.max()), 1))
+        opened = np.zeros((self.depth, k.size + 1))
+        np.cumsum(np.log(alpha[:, None] + k * d), axis=1, out=opened[:, 1:])
+        here = alpha[tree.level[inner]]
+        total = opened[tree.level[inner], n_children[inner] - 1].sum()
+        total -= (gammaln(here + tree.count[inner]) - gammaln(here + 1)).sum()
+        total += (gammaln(tree.count[child] - d) - gammaln(1 - d)).sum()
+        return float(total)
+
+    def next_datum(self, tree: Tree) -> NextDatum:
+        """Return the probabilities of every existing and every new branch for the next datum.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> restaurant = NestedRestaurant(1.0, depth=1)
+        >>> next_datum = restaurant.next_datum(Tree.from_paths([(1,), (1,), (2,)]))
+        >>> next_datum.reach, next_datum.new_branch
+        (array([1.  , 0.5 , 0.25]), array([0.25, 0.  , 0.  ]))
+        """
+        self._check_tree(tree)
+        alpha = np.append(self.concentration.alpha, 0.0)[np.minimum(tree.level, self.depth)]
+        inner = tree.level < self.depth
+        denominator = np.where(inner, tree.count + alpha, 1.0)
+        take = np.maximum(tree.count - self.discount, 0.0)
+        reach = np.ones(tree.n_nodes)
+        for nodes in nodes_by_level(tree.level)[1:]:
+            above = tree.parent[nodes]
+            reach[nodes] = reach[above] * take[nodes] / denominator[above]
+        new = np.where(inner, alpha + self.discount * _occupied_children(tree), 0.0)
+        return NextDatum(
+            reach, stop=np.where(inner, 0.0, reach), new_branch=reach * new / denominator
+        )
+
+    def path_log_prob(self, tree: Tree, node: int) -> float:
+        """Return log p(Δ → ω), the log probability that the next datum passes a node."""
+        tree.path(node)  # checks the id
+        with np.errstate(divide="ignore"):
+            return float(np.log(self.next_datum(tree).reach[node]))
+
+    def expected_nodes(self, n: int) -> FloatArray:
+        """Return the expected number of nodes of each level, 0 to depth, in a tree of n data.
+
+        In one restaurant with n data the expected number of tables of size m is
+        C(n, m)·(1 − d)_{m−1}·(α + d)_{n−m}/(α + 1)_{n−1}; levels follow one from another.
+
+        Examples
+        --------
+        >>> NestedRestaurant(1.0, depth=1).expected_nodes(3)  # 1 + 1/2 + 1/3
+        array([1.        , 1.83333333])
+        """
+        n = check_integer("n", n, minimum=1)
+        size = np.arange(1, n + 1, dtype=np.float64)
+        column, row = size[None, :], size[:, None]
+        nodes = np.empty((n, 0))  # expected nodes below a node with 1 … n data, a column a level
+        for alpha in self.concentration.alpha[::-1]:
+            d = self.discount
+            with np.errstate(invalid="ignore"):  # m > n, masked below
+                log_tables = (
+                    gammaln(row + 1)
+                    - gammaln(column + 1)
+                    - gammaln(np.maximum(row - column, 0) + 1)
+                    + (gammaln(column - d) - gammaln(1 - d))
+                    + (gammaln(alpha + d + np.maximum(row - column, 0)) - gammaln(alpha + d))
+                    - (gammaln(alpha + row) - gammaln(alpha + 1))
+                )
+            tables = np.where(column <= row, np.exp(log_tables), 0.0)
+            nodes = tables @ np.concatenate([np.ones((n, 1)), nodes], axis=1)
+        return np.concatenate([[1.0], nodes[-1]])
+
+    def _check_tree(self, tree: Tree) -> None:
+        """Say which node does not fit a tree of this depth, if any."""
+        check_expanded(tree)
+        wrong = np.flatnonzero(tree.level[tree.leaf] != self.depth)
+        if wrong.size:
+            i = int(wrong[0])
+            raise ValueError(
+                f"tree: datum {i} sits in node {tree.leaf[i]} at level "
+                f"{tree.level[tree.leaf[i]]}, but data of this restaurant sit at level {self.depth}"
+            )
+        if tree.depth > self.depth:
+            w = int(np.argmax(tree.level))
+            raise ValueError(
+                f"tree: node {w} has level {tree.level[w]}, but this restaurant ends at level "
+                f"{self.depth}"
+            )
+
+
+def _occupied_children(tree: Tree) -> np.ndarray:
+    """Count the children of each node that have data."""
+    occupied = np.flatnonzero(tree.count[1:] > 0) + 1
+    return np.bincount(tree.parent[occupied], minlength=tree.n_nodes)

@@ -1,0 +1,226 @@
+"""Recursive sticks: the Dirichlet fragmentation process proper."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from sticktree.checks import (
+    FloatArray,
+    IntArray,
+    check_discount,
+    check_fraction,
+    check_generator,
+    check_integer,
+)
+from sticktree.processes.dislocation import PoissonDirichlet
+from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
+from sticktree.processes.laws import check_expanded, check_occupied
+from sticktree.processes.mass_tree import MassTree, break_recursively, masses_from_fractions
+from sticktree.tree import Tree
+from sticktree.tree_arrays import Children, nodes_by_level
+
+__all__ = ["RecursiveSticks"]
+
+
+class RecursiveSticks:
+    """The Dirichlet fragmentation process by recursive stick breaking.
+
+    ν[ωk] ~ Beta(1 − d, α(|ω|) + k d) and π[ωk] = π[ω]·ν[ωk]·Π_{j<k}(1 − ν[ωj]). Data that choose
+    leaves with these masses follow the nested restaurant once the sticks are integrated out.
+
+    Parameters
+    ----------
+    concentration, depth, discount
+        As for :class:`~sticktree.processes.NestedRestaurant`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sticktree.processes import RecursiveSticks
+    >>> rng = np.random.default_rng(0)
+    >>> law = RecursiveSticks(1.0, depth=3)
+    >>> sticks = law.sample(rng, truncation=0.01)
+    >>> law.sample_paths(1000, rng, sticks).tree.n_data
+    1000
+    """
+
+    def __init__(
+        self,
+        concentration: ConcentrationLike,
+        depth: int | None = None,
+        *,
+        discount: float = 0.0,
+    ) -> None:
+        self.concentration = resolve_concentration(concentration, depth)
+        self.discount = check_discount(discount)
+
+    @property
+    def depth(self) -> int:
+        """Number of levels of its trees below the root."""
+        return self.concentration.depth
+
+    def sample(self, rng: np.random.Generator, truncation: float = 1e-4) -> MassTree:
+        """Break the unit stick down to the last level.
+
+        Sticks lighter than ``truncation`` stay unbroken; all pieces of at least that mass are
+        there, and what is left of each stick is kept in ``unbroken``.
+        """
+        check_generator(rng)
+        check_fraction("truncation", truncation)
+        laws = [PoissonDirichlet(alpha, self.discount) for alpha in self.concentration.alpha]
+        return break_recursively(laws, rng, truncation)
+
+    def sample_paths(
+        self, n: int, rng: np.random.Generator, sticks: MassTree | None = None
+    ) -> MassTree:
+        """Send ``n`` independent data down the sticks; truncation does not matter.
+
+        Most data fall on pieces that are broken already. What is left of a stick after K breaks is
+        again a Poisson–Dirichlet stick, with concentration α + K d; the data that fall on it are
+        seated in its restaurant, and the pieces they chose are then drawn given their numbers. So
+        the result has those pieces in addition, and is exact.
+
+        Returns
+        -------
+        MassTree
+            ``sticks`` with further pieces where data asked for them; its ``tree`` has the data,
+            behind those that were there. ``tree.pruned()`` is the tree of the data alone.
+        """
+        n = check_integer("n", n, minimum=0)
+        check_generator(rng)
+        sticks = self.sample(rng) if sticks is None else sticks
+        pieces = np.concatenate([sticks.own, sticks.unbroken])
+        counts = rng.multinomial(n, pieces / pieces.sum())
+        landed, waiting = np.split(counts, 2)
+        leaf = np.repeat(np.arange(landed.size, dtype=np.int32), landed)
+        if waiting.any():
+            sticks, seats = self._break_for(waiting, sticks, rng)
+            leaf = np.concatenate([leaf, seats])
+        rng.shuffle(leaf)
+        tree = sticks.tree
+        everyone = np.concatenate([tree.leaf, leaf])
+        with_data = Tree(tree.parent, everyone, level=tree.level)
+        return MassTree(with_data, sticks.mass, sticks.own, sticks.unbroken)
+
+    def _break_for(
+        self, waiting: np.ndarray, sticks: MassTree, rng: np.random.Generator
+    ) -> tuple[MassTree, IntArray]:
+        """Break off the pieces that ``waiting[w]`` data choose from what is left of stick w."""
+        from sticktree.processes.seating import seat
+
+        tree = sticks.tree
+        root = np.flatnonzero(waiting).astype(np.int32)
+        start = np.concatenate([[0], np.cumsum(waiting[root])]).astype(np.int32)
+        seats = np.empty(start[-1], dtype=np.int32)
+        parent, level, count, n_nodes = seat(
+            tree.parent.copy(),
+            tree.level.copy(),
+            np.zeros(tree.n_nodes, dtype=np.int32),
+            seats,
+            tree.n_nodes,
+            root=root,
+            start=start,
+            seated=start[:-1],
+            alpha=self.concentration.alpha,
+            extra=self.discount * tree.n_children[root],
+            discount=self.discount,
+            uniform=rng.random((seats.size, 2)),
+        )
+        parent, level, count = parent[:n_nodes], level[:n_nodes], count[:n_nodes]
+        new = np.arange(tree.n_nodes, n_nodes)
+        n_old_children = np.append(tree.n_children, np.zeros(new.size, dtype=np.int32))
+        fraction, left = self._table_fractions(parent, level, count, n_old_children, new, rng)
+        grown = np.zeros(n_nodes - tree.n_nodes)
+        mass, unbroken = np.append(sticks.mass, grown), np.append(sticks.unbroken, grown)
+        # At an old stick the new pieces share what was left; below, they share their parent.
+        for nodes in nodes_by_level(level)[1:]:
+            fresh = nodes[nodes >= tree.n_nodes]
+            above = parent[fresh]
+            whole = np.where(above < tree.n_nodes, unbroken[above], mass[above])
+            mass[fresh] = whole * fraction[fresh]
+        unbroken[root] *= left[root]
+        inner = new[level[new] < self.depth]
+        unbroken[inner] = mass[inner] * left[inner]
+        own = np.append(sticks.own, np.where(level[new] == self.depth, mass[new], 0.0))
+        larger = Tree(parent, tree.leaf, level=level)
+        return MassTree(larger, mass, own, unbroken), seats
+
+    def redraw(
+        self, tree: Tree, rng: np.random.Generator, order: Literal["tables", "sticks"] = "tables"
+    ) -> MassTree:
+        """Draw the sticks of a tree from their law given the numbers of data in its nodes.
+
+        Parameters
+        ----------
+        tree : Tree
+            A tree with data in leaves of the last level.
+        rng : numpy.random.Generator
+            Source of randomness.
+        order : {"tables", "sticks"}, default="tables"
+            What the order of siblings means. ``"tables"``: nothing; they are the occupied tables
+            of the restaurant, and their shares are Dirichlet(n₁ − d, …, n_K − d, α + K d), the last
+            one unbroken. ``"sticks"``: child k is the k-th stick, as in a result of
+            :meth:`sample_paths`, and ν_k ~ Beta(1 − d + n_k, α + k d + n_{k+1} + …).
+        """
+        check_generator(rng)
+        if order not in ("tables", "sticks"):
+            raise ValueError(f'order must be "tables" or "sticks", got {order!r}')
+        check_expanded(tree)
+        if tree.depth > self.depth:
+            raise ValueError(f"tree has {tree.depth} levels, but these sticks have {self.depth}")
+        every = np.arange(1, tree.n_nodes)
+        if order == "tables":
+            check_occupied(tree)
+            none = np.zeros(tree.n_nodes, dtype=np.int32)
+            fraction, left = self._table_fractions(
+                tree.parent, tree.level, tree.count, none, every, rng
+            )
+        else:
+            fraction, left = self._stick_fractions(tree, rng)
+        last = tree.level == self.depth
+        return masses_from_fractions(
+            tree, fraction, last.astype(np.float64), np.where(last, 0.0, left)
+        )
+
+    def _table_fractions(
+        self,
+        parent: IntArray,
+        level: IntArray,
+        count: IntArray,
+        n_old_children: IntArray,
+        nodes: np.ndarray,
+        rng: np.random.Generator,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw Dirichlet shares for ``nodes`` among siblings, and what each parent has left.
+
+        Normalised gammas. Parents with K old children have concentration α + K d.
+        """
+        share = np.zeros(parent.size)
+        share[nodes] = rng.standard_gamma(count[nodes] - self.discount)
+        n_new = np.bincount(parent[nodes], minlength=parent.size)
+        inner = level < self.depth
+        left = np.ones(parent.size)
+        alpha = self.concentration.alpha[level[inner]]
+        left[inner] = rng.standard_gamma(alpha + self.discount * (n_old_children + n_new)[inner])
+        total = left + np.bincount(parent[nodes], share[nodes], minlength=parent.size)
+        share[nodes] /= total[parent[nodes]]
+        return share, left / total
+
+    def _stick_fractions(
+        self, tree: Tree, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Draw ν for every node given the data on it and on later sticks; multiply along."""
+        rank = Children.of(tree.parent).rank(tree.parent)
+        share = np.ones(tree.n_nodes)
+        left = np.ones(tree.n_nodes)
+        later = tree.count.astype(np.float64)  # data of each node that passed all its sticks so far
+        for nodes in nodes_by_level(rank)[1:]:
+            above = tree.parent[nodes]
+            later[above] -= tree.count[nodes]
+            beyond = self.concentration.alpha[tree.level[above]] + rank[nodes] * self.discount
+            nu = rng.beta(1 - self.discount + tree.count[nodes], beyond + later[above])
+            share[nodes] = left[above] * nu
+            left[above] *= 1 - nu
+        return share, left

@@ -1,0 +1,530 @@
+"""The one tree of the library: flat integer arrays under a thin, immutable view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import IntArray
+from sticktree.tree_arrays import (
+    NULL,
+    AncestorTable,
+    Children,
+    accumulate_upward,
+    hops_to_root,
+    nodes_by_level,
+    preorder_positions,
+)
+
+__all__ = ["NULL", "Tree"]
+
+
+class Tree:
+    """A rooted tree with data in its nodes.
+
+    Nodes are the integers 0 … M − 1. Node 0 is the root Δ, and every other node has a smaller
+    number than its children. Any number of children, any depth, leaves at different depths, data
+    at inner nodes and nodes without data are all allowed.
+
+    Levels grow along every edge, usually by one. An edge that skips levels stands for a chain of
+    only children: :meth:`compressed` and :meth:`expanded` go from one form to the other.
+
+    Parameters
+    ----------
+    parent : array of int, shape (M,)
+        ``parent[w]`` is the parent of node w; ``NULL`` (−1) for the root.
+    leaf : array of int, shape (N,)
+        ``leaf[i]`` is the node in which datum i sits.
+    level : array of int, shape (M,), optional
+        Level of each node; by default the number of edges to the root.
+    count : array of int, shape (M,), optional
+        Number of data at or below each node. It follows from the others; if given, it is checked.
+
+    Attributes
+    ----------
+    parent, leaf, level, count : read-only int32 arrays
+        As above.
+
+    Examples
+    --------
+    >>> from sticktree import Tree
+    >>> tree = Tree(parent=[-1, 0, 0, 1, 1], leaf=[3, 3, 4, 2])
+    >>> tree
+    Tree(n_nodes=5, n_data=4, depth=2)
+    >>> tree.count
+    array([4, 3, 1, 2, 1], dtype=int32)
+    >>> tree.index(4), tree.node((1, 2))
+    ((1, 2), 4)
+    >>> tree.cut(1)
+    array([0, 0, 0, 1], dtype=int32)
+    """
+
+    parent: IntArray
+    leaf: IntArray
+    level: IntArray
+    count: IntArray
+
+    def __init__(
+        self,
+        parent: npt.ArrayLike,
+        leaf: npt.ArrayLike = (),
+        *,
+        level: npt.ArrayLike | None = None,
+        count: npt.ArrayLike | None = None,
+    ) -> None:
+        parents = _integers("parent", parent)
+        leaves = _integers("leaf", leaf)
+        _check_parents(parents)
+        if level is None:
+            levels = hops_to_root(parents)
+        else:
+            levels = _integers("level", level)
+            _check_levels(levels, parents)
+        _check_leaves(leaves, parents.size)
+        own = np.bincount(leaves, minlength=parents.size).astype(np.int32)
+        counts = accumulate_upward(own, parents, nodes_by_level(levels))
+        if count is not None:
+            _check_counts(_integers("count", count), counts)
+        self._store(parents, leaves, levels, counts)
+
+    def _store(self, parent: IntArray, leaf: IntArray, level: IntArray, count: IntArray) -> None:
+        for name, array in (("parent", parent), ("leaf", leaf), ("level", level), ("count", count)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse: a tree never changes."""
+        raise AttributeError(f"a Tree cannot be changed: make a new one instead of setting {name}")
+
+    # ---- other ways to make a tree -------------------------------------------------------------
+
+    @classmethod
+    def from_trusted(
+        cls, parent: IntArray, leaf: IntArray, level: IntArray, count: IntArray
+    ) -> Tree:
+        """Wrap int32 arrays that are known to agree, without copying or checking them."""
+        tree = cls.__new__(cls)
+        tree._store(parent, leaf, level, count)
+        return tree
+
+    @classmethod
+    def from_parents(cls, parent: npt.ArrayLike, leaf: npt.ArrayLike = ()) -> Tree:
+        """Make a tree from nodes in any order; they are renumbered by level.
+
+        Examples
+        --------
+        >>> Tree.from_parents([2, 0, -1], leaf=[1]).parent
+        array([-1,  0,  1], dtype=int32)
+        """
+        parents = _integers("parent", parent)
+        leaves = _integers("leaf", leaf)
+        _check_range("parent", parents, parents.size, lowest=NULL)
+        roots = np.flatnonzero(parents == NULL)
+        if roots.size != 1:
+            raise ValueError(f"parent must have exactly one root (−1), got {roots.tolist()}")
+        _check_leaves(leaves, parents.size)
+        hops = hops_to_root(parents)
+        if (hops == NULL).any():
+            w = int(np.argmax(hops == NULL))
+            raise ValueError(f"parent: node {w} never reaches the root: it hangs on a cycle")
+        return cls(*_renumbered(parents, leaves, np.argsort(hops, kind="stable")))
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[Sequence[int]]) -> Tree:
+        """Make the smallest tree in which datum i follows the index ``paths[i]``.
+
+        Siblings keep the order of their numbers; numbers that no path uses leave no gap. Paths
+        of different lengths give data at different levels.
+
+        Examples
+        --------
+        >>> Tree.from_paths([(1, 1), (1, 2), (2, 1)]).paths()
+        [(1, 1), (1, 2), (2, 1)]
+        """
+        rows = [tuple(path) for path in paths]
+        length = max(map(len, rows), default=0)
+        table = np.zeros((len(rows), length), dtype=np.int64)
+        for i, row in enumerate(rows):
+            table[i, : len(row)] = row
+            if min(row, default=1) < 1:
+                raise ValueError(f"paths[{i}] = {row}: an index has positive integers only")
+        parent: list[npt.NDArray[Any]] = [np.array([NULL])]
+        node = np.zeros(len(rows), dtype=np.int64)
+        n_nodes = 1
+        for column in table.T:
+            moving = np.flatnonzero(column)
+            steps = np.stack([node[moving], column[moving]], axis=1)
+            branches, which = np.unique(steps, axis=0, return_inverse=True)
+            parent.append(branches[:, 0])
+            node[moving] = n_nodes + which.reshape(-1)
+            n_nodes += len(branches)
+        return cls(np.concatenate(parent), node)
+
+    # ---- sizes ---------------------------------------------------------------------------------
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, M."""
+        return self.parent.size
+
+    @property
+    def n_data(self) -> int:
+        """Number of data, N."""
+        return self.leaf.size
+
+    @cached_property
+    def depth(self) -> int:
+        """The deepest level."""
+        return int(self.level.max())
+
+    @cached_property
+    def own_count(self) -> IntArray:
+        """Number of data that sit in each node itself."""
+        return np.bincount(self.leaf, minlength=self.n_nodes).astype(np.int32)
+
+    @cached_property
+    def n_children(self) -> IntArray:
+        """Number of children of each node, the paper's K."""
+        return np.diff(self._children.start)
+
+    @cached_property
+    def leaves(self) -> IntArray:
+        """Ids of the nodes without children."""
+        return np.flatnonzero(self.n_children == 0).astype(np.int32)
+
+    # ---- neighbours ----------------------------------------------------------------------------
+
+    def children(self, node: int) -> IntArray:
+        """Return the children of a node, in the order of their indices."""
+        return self._children[self._check_node(node)]
+
+    def path(self, node: int) -> IntArray:
+        """Return the nodes from the root to ``node``, both included."""
+        up = [self._check_node(node)]
+        while (above := int(self.parent[up[-1]])) != NULL:
+            up.append(above)
+        return np.array(up[::-1], dtype=np.int32)
+
+    def ancestors(self, node: int) -> IntArray:
+        """Return the nodes strictly above ``node``, from the root down: Δ ⪯ ω′ ≺ ω."""
+        return self.path(node)[:-1]
+
+    def data_below(self, node: int) -> IntArray:
+        """Return the data at or below a node."""
+        first = self.preorder[self._check_node(node)]
+        position = self.preorder[self.leaf]
+        within = (position >= first) & (position < first + self._subtree_size[node])
+        return np.flatnonzero(within).astype(np.int32)
+
+    def nodes_at(self, level: int) -> IntArray:
+        """Return the nodes of one level."""
+        return np.flatnonzero(self.level == level).astype(np.int32)
+
+    # ---- the paper's index ω ---------------------------------------------------------------
+
+    def index(self, node: int) -> tuple[int, ...]:
+        """Return the index ω = (ω₁, …, ω_L) of a node: which child to take at each level.
+
+        On an edge that skips levels, the only children in between are all number 1.
+        """
+        omega: list[int] = []
+        for w in self.path(node)[1:]:
+            skipped = int(self.level[w] - self.level[self.parent[w]]) - 1
+            omega += [int(self._rank[w])] + [1] * skipped
+        return tuple(omega)
+
+    def node(self, index: Sequence[int]) -> int:
+        """Return the node with the given index ω; the empty index is the root."""
+        omega = tuple(index)
+        w = 0
+        while self.level[w] < len(omega):
+            at = int(self.level[w])
+            children = self._children[w]
+            if not 1 <= omega[at] <= children.size:
+                raise KeyError(
+                    f"no node has index {omega}: {omega[:at]} has {children.size} children, "
+                    f"numbered from 1"
+                )
+            w = int(children[omega[at] - 1])
+            if any(step != 1 for step in omega[at + 1 : self.level[w]]):
+                raise KeyError(f"no node has index {omega}: below {omega[: at + 1]} runs a chain")
+        if self.level[w] > len(omega):
+            raise KeyError(f"no node has index {omega}: the edge to node {w} skips that level")
+        return w
+
+    def paths(self) -> list[tuple[int, ...]]:
+        """Return the index of the node of each datum."""
+        of_node = {int(w): self.index(int(w)) for w in np.unique(self.leaf)}
+        return [of_node[int(w)] for w in self.leaf]
+
+    # ---- where two nodes or two data part --------------------------------------------------
+
+    def lca(self, a: npt.ArrayLike, b: npt.ArrayLike) -> IntArray:
+        """Return the lowest common ancestors of nodes ``a`` and ``b``, which broadcast.
+
+        Examples
+        --------
+        >>> tree = Tree(parent=[-1, 0, 0, 1, 1])
+        >>> tree.lca(3, [4, 2, 3])
+        array([1, 0, 3], dtype=int32)
+        """
+        first, second = _integers("a", a, ndim=None), _integers("b", b, ndim=None)
+        _check_range("a", first, self.n_nodes)
+        _check_range("b", second, self.n_nodes)
+        return self._ancestor_table.query(first, second)
+
+    def lca_matrix(self) -> IntArray:
+        """Return the lowest common ancestors of all pairs of nodes, an M × M array."""
+        every = np.arange(self.n_nodes, dtype=np.int32)
+        return self._ancestor_table.query(every[:, None], every[None, :])
+
+    def meeting_level(self, i: npt.ArrayLike, j: npt.ArrayLike) -> IntArray:
+        """Return the level of the deepest node that data ``i`` and ``j`` share."""
+        first, second = _integers("i", i, ndim=None), _integers("j", j, ndim=None)
+        _check_range("i", first, self.n_data)
+        _check_range("j", second, self.n_data)
+        return self.level[self._ancestor_table.query(self.leaf[first], self.leaf[second])]
+
+    def meeting_level_matrix(self) -> IntArray:
+        """Return the meeting levels of all pairs of data, an N × N array."""
+        nodes, which = np.unique(self.leaf, return_inverse=True)
+        between = self.level[self._ancestor_table.query(nodes[:, None], nodes[None, :])]
+        return between[np.ix_(which, which)]
+
+    # ---- flat clusterings ------------------------------------------------------------------
+
+    def cut(self, level: int) -> IntArray:
+        """Return a label 0 … K − 1 for every datum: the branch it is in at ``level``.
+
+        Labels follow the tree's order, so that near labels are near in the tree. A datum whose
+        node lies above the level is labelled by that node; a level below the deepest gives the
+        nodes of the data themselves.
+        """
+        if level < 0:
+            raise ValueError(f"level must be an integer of at least 0, got {level!r}")
+        branch = np.arange(self.n_nodes, dtype=np.int32)
+        for nodes in self._levels[1:]:
+            above = self.parent[nodes]
+            inside = self.level[above] >= level
+            branch[nodes[inside]] = branch[above[inside]]
+        position = self.preorder[branch[self.leaf]]
+        return np.unique(position, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+    # ---- the same tree in another form -------------------------------------------------------
+
+    def canonical(self) -> Tree:
+        """Return the tree with its nodes renumbered in a way that depends only on the tree.
+
+        Nodes are numbered in a depth-first walk. Siblings come in the order of their first data;
+        those without data come last, in the order of their shapes.
+        """
+        return Tree.from_trusted(*self._renumber(self._canonical_order))
+
+    def __eq__(self, other: object) -> bool:
+        """Compare up to renumbering of the nodes; data keep their numbers."""
+        if not isinstance(other, Tree):
+            return NotImplemented
+        if (self.n_nodes, self.n_data) != (other.n_nodes, other.n_data):
+            return False
+        return self._canonical_key == other._canonical_key
+
+    def __hash__(self) -> int:
+        """Hash in agreement with equality up to renumbering."""
+        return hash(self._canonical_key)
+
+    def pruned(self) -> Tree:
+        """Return the tree without the nodes that no datum passes (the root stays)."""
+        keep = self.count > 0
+        keep[0] = True
+        return Tree.from_trusted(*self._renumber(np.flatnonzero(keep)))
+
+    def compressed(self) -> Tree:
+        """Return the tree without its only children: their edges merge and skip levels.
+
+        The root, branching nodes, leaves and nodes with data of their own stay.
+        """
+        keep = (self.n_children != 1) | (self.own_count > 0)
+        keep[0] = True
+        anchor = np.arange(self.n_nodes, dtype=np.int32)  # nearest kept node at or above
+        for nodes in self._levels[1:]:
+            gone = nodes[~keep[nodes]]
+            anchor[gone] = anchor[self.parent[gone]]
+        kept = np.flatnonzero(keep)
+        parent = np.where(self.parent[kept] == NULL, NULL, anchor[self.parent[kept]])
+        new_id = np.cumsum(keep, dtype=np.int32) - 1
+        parent[1:] = new_id[parent[1:]]
+        return Tree.from_trusted(
+            parent.astype(np.int32), new_id[self.leaf], self.level[kept], self.count[kept]
+        )
+
+    def expanded(self) -> Tree:
+        """Return the tree with a node at every level: the inverse of :meth:`compressed`."""
+        length = np.ones(self.n_nodes, dtype=np.int32)  # nodes that stand for each edge
+        length[1:] = self.level[1:] - self.level[self.parent[1:]]
+        last = np.cumsum(length, dtype=np.int32) - 1
+        owner = np.repeat(np.arange(self.n_nodes), length)
+        every = np.arange(owner.size, dtype=np.int32)
+        below = last[owner] - every  # steps left to the end of the edge
+        parent = every - 1
+        starts = (last - length + 1)[1:]
+        parent[starts] = last[self.parent[1:]]
+        return Tree.from_trusted(
+            parent, last[self.leaf], self.level[owner] - below, self.count[owner]
+        )
+
+    # ---- derived arrays, made when first asked for ------------------------------------------
+
+    @cached_property
+    def _children(self) -> Children:
+        return Children.of(self.parent)
+
+    @cached_property
+    def _rank(self) -> IntArray:
+        return self._children.rank(self.parent)
+
+    @cached_property
+    def _levels(self) -> list[IntArray]:
+        return nodes_by_level(self.level)
+
+    @cached_property
+    def _subtree_size(self) -> IntArray:
+        return accumulate_upward(
+            np.ones(self.n_nodes, dtype=np.int32), self.parent, self._levels
+        )
+
+    @cached_property
+    def preorder(self) -> IntArray:
+        """Position of each node in a depth-first walk: the tree's order."""
+        return preorder_positions(self.parent, self._levels, self._children)
+
+    @cached_property
+    def _ancestor_table(self) -> AncestorTable:
+        return AncestorTable(self.parent, self.preorder)
+
+    @cached_property
+    def _canonical_order(self) -> IntArray:
+        first = np.full(self.n_nodes, self.n_data, dtype=np.int32)
+        np.minimum.at(first, self.leaf, np.arange(self.n_data, dtype=np.int32))
+        key = accumulate_upward(first, self.parent, self._levels, np.minimum)
+        empty = np.flatnonzero(self.count == 0)
+        if empty.size:
+            key[empty] += self._rank_of_shape(empty)
+        position = preorder_positions(
+            self.parent, self._levels, Children.of(self.parent, key)
+        )
+        return np.argsort(position).astype(np.int32)
+
+    def _rank_of_shape(self, empty: IntArray) -> IntArray:
+        """Order subtrees without data by their shapes, written as nested tuples of levels."""
+        shape: dict[int, tuple[Any, ...]] = {}
+        for w in sorted(empty.tolist(), key=lambda w: -int(self.level[w])):
+            below = sorted(shape[int(child)] for child in self._children[w])
+            shape[w] = (int(self.level[w]), *below)
+        place = {known: k for k, known in enumerate(sorted(set(shape.values())))}
+        return np.array([place[shape[int(w)]] for w in empty], dtype=np.int32)
+
+    @cached_property
+    def _canonical_key(self) -> tuple[bytes, bytes, bytes]:
+        parent, leaf, level, _ = self._renumber(self._canonical_order)
+        return parent.tobytes(), leaf.tobytes(), level.tobytes()
+
+    def _renumber(self, order: npt.NDArray[Any]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        parent, leaf = _renumbered(self.parent, self.leaf, order)
+        return parent, leaf, self.level[order], self.count[order]
+
+    def _check_node(self, node: int) -> int:
+        if not 0 <= node < self.n_nodes:
+            raise IndexError(f"node must be an id from 0 to {self.n_nodes - 1}, got {node!r}")
+        return int(node)
+
+    def __repr__(self) -> str:
+        """Return the sizes of the tree."""
+        return f"Tree(n_nodes={self.n_nodes}, n_data={self.n_data}, depth={self.depth})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rebuild from the four arrays."""
+        return Tree.from_trusted, (self.parent, self.leaf, self.level, self.count)
+
+
+def _renumbered(
+    parent: IntArray, leaf: IntArray, order: npt.NDArray[Any]
+) -> tuple[IntArray, IntArray]:
+    """Give node ``order[k]`` the number k; nodes left out of ``order`` must not be referred to."""
+    new_id = np.full(parent.size + 1, NULL, dtype=np.int32)  # the last entry maps NULL to NULL
+    new_id[order] = np.arange(order.size, dtype=np.int32)
+    return new_id[parent[order]], new_id[leaf]
+
+
+def _integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must hold integers, got an array of {array.dtype}")
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    limit = np.iinfo(np.int32).max
+    if array.size and (array.max() > limit or array.min() < -limit):
+        raise ValueError(f"{name} must fit 32-bit integers, got {array.max()}")
+    return np.array(array, dtype=np.int32)
+
+
+def _check_range(name: str, array: IntArray, n_nodes: int, lowest: int = 0) -> None:
+    wrong = np.flatnonzero((array < lowest) | (array >= n_nodes))
+    if wrong.size:
+        i, value = int(wrong[0]), int(array.flat[wrong[0]])
+        raise ValueError(f"{name}[{i}] = {value} must lie between {lowest} and {n_nodes - 1}")
+
+
+def _check_parents(parent: IntArray) -> None:
+    if parent.size == 0:
+        raise ValueError("parent is empty: a tree has at least its root, parent=[-1]")
+    if parent[0] != NULL:
+        raise ValueError(f"parent[0] = {parent[0]}: node 0 is the root, its parent must be −1")
+    ids = np.arange(parent.size)
+    wrong = np.flatnonzero((parent[1:] < 0) | (parent[1:] >= ids[1:])) + 1
+    if wrong.size:
+        w = int(wrong[0])
+        if parent[w] == NULL:
+            reason = "node 0 is the root and there can be only one"
+        else:
+            reason = f"a parent has a smaller number than its child, so it must lie in 0 … {w - 1}"
+        raise ValueError(f"parent[{w}] = {parent[w]}: {reason}")
+
+
+def _check_levels(level: IntArray, parent: IntArray) -> None:
+    if level.size != parent.size:
+        raise ValueError(f"level has {level.size} entries, parent has {parent.size}")
+    if level[0] != 0:
+        raise ValueError(f"level[0] = {level[0]}: the root has level 0")
+    wrong = np.flatnonzero(level[1:] <= level[parent[1:]]) + 1
+    if wrong.size:
+        w, above = int(wrong[0]), int(parent[wrong[0]])
+        raise ValueError(
+            f"level[{w}] = {level[w]}: node {w} must lie below its parent {above}, "
+            f"which has level {level[above]}"
+        )
+
+
+def _check_leaves(leaf: IntArray, n_nodes: int) -> None:
+    wrong = np.flatnonzero((leaf < 0) | (leaf >= n_nodes))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(
+            f"leaf[{i}] = {leaf[i]}: datum {i} must sit in a node from 0 to {n_nodes - 1}"
+        )
+
+
+def _check_counts(given: IntArray, counted: IntArray) -> None:
+    if given.size != counted.size:
+        raise ValueError(f"count has {given.size} entries, parent has {counted.size}")
+    wrong = np.flatnonzero(given != counted)
+    if wrong.size:
+        w = int(wrong[0])
+        raise ValueError(
+            f"count[{w}] = {given[w]}: {counted[w]} data sit at or below node {w}"
+        )
