@@ -22,6 +22,7 @@ __all__ = [
     "check_integer",
     "check_masses",
     "check_positive",
+    "is_real",
 ]
 
 FloatArray = npt.NDArray[np.float64]
@@ -33,18 +34,19 @@ SUM_TOLERANCE = 1e-9
 
 def check_integer(name: str, value: Any, *, minimum: int) -> int:
     """Return ``value`` as an int, or say that it is not an integer of at least ``minimum``."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < minimum:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return int(value)
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def is_real(value: Any) -> bool:
+    """Tell whether ``value`` is a real number; truth values are none."""
+    return not isinstance(value, bool) and isinstance(value, Real)
 
 
 def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool = False) -> float:
     """Return ``value`` as a float above zero; ``zero`` and ``infinite`` widen what is valid."""
-    valid = _is_real(value) and (value > 0 or (zero and value == 0))
+    valid = is_real(value) and (value > 0 or (zero and value == 0))
     if not valid or (math.isinf(value) and not infinite):
         bound = "at least 0" if zero else "greater than 0"
         kind = "a number" if infinite else "a finite number"
@@ -54,14 +56,14 @@ def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool 
 
 def check_fraction(name: str, value: Any) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
-    if not _is_real(value) or not 0 < value < 1:
+    if not is_real(value) or not 0 < value < 1:
         raise ValueError(f"{name} must be a number strictly between 0 and 1, got {value!r}")
     return float(value)
 
 
 def check_discount(value: Any) -> float:
     """Return the Pitman–Yor discount as a float in [0, 1)."""
-    if not _is_real(value) or not 0 <= value < 1:
+    if not is_real(value) or not 0 <= value < 1:
         raise ValueError(f"discount must be a number in [0, 1), got {value!r}")
     return float(value)
 

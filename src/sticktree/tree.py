@@ -19,6 +19,14 @@ from sticktree.tree_arrays import (
     nodes_by_level,
     preorder_positions,
 )
+from sticktree.tree_validation import (
+    check_counts,
+    check_leaves,
+    check_levels,
+    check_parents,
+    check_range,
+    integers,
+)
 
 __all__ = ["NULL", "Tree"]
 
@@ -76,19 +84,19 @@ class Tree:
         level: npt.ArrayLike | None = None,
         count: npt.ArrayLike | None = None,
     ) -> None:
-        parents = _integers("parent", parent)
-        leaves = _integers("leaf", leaf)
-        _check_parents(parents)
+        parents = integers("parent", parent)
+        leaves = integers("leaf", leaf)
+        check_parents(parents)
         if level is None:
             levels = hops_to_root(parents)
         else:
-            levels = _integers("level", level)
-            _check_levels(levels, parents)
-        _check_leaves(leaves, parents.size)
+            levels = integers("level", level)
+            check_levels(levels, parents)
+        check_leaves(leaves, parents.size)
         own = np.bincount(leaves, minlength=parents.size).astype(np.int32)
         counts = accumulate_upward(own, parents, nodes_by_level(levels))
         if count is not None:
-            _check_counts(_integers("count", count), counts)
+            check_counts(integers("count", count), counts)
         self._store(parents, leaves, levels, counts)
 
     def _store(self, parent: IntArray, leaf: IntArray, level: IntArray, count: IntArray) -> None:
@@ -120,13 +128,13 @@ class Tree:
         >>> Tree.from_parents([2, 0, -1], leaf=[1]).parent
         array([-1,  0,  1], dtype=int32)
         """
-        parents = _integers("parent", parent)
-        leaves = _integers("leaf", leaf)
-        _check_range("parent", parents, parents.size, lowest=NULL)
+        parents = integers("parent", parent)
+        leaves = integers("leaf", leaf)
+        check_range("parent", parents, parents.size, lowest=NULL)
         roots = np.flatnonzero(parents == NULL)
         if roots.size != 1:
             raise ValueError(f"parent must have exactly one root (−1), got {roots.tolist()}")
-        _check_leaves(leaves, parents.size)
+        check_leaves(leaves, parents.size)
         hops = hops_to_root(parents)
         if (hops == NULL).any():
             w = int(np.argmax(hops == NULL))
@@ -272,9 +280,9 @@ class Tree:
         >>> tree.lca(3, [4, 2, 3])
         array([1, 0, 3], dtype=int32)
         """
-        first, second = _integers("a", a, ndim=None), _integers("b", b, ndim=None)
-        _check_range("a", first, self.n_nodes)
-        _check_range("b", second, self.n_nodes)
+        first, second = integers("a", a, ndim=None), integers("b", b, ndim=None)
+        check_range("a", first, self.n_nodes)
+        check_range("b", second, self.n_nodes)
         return self._ancestor_table.query(first, second)
 
     def lca_matrix(self) -> IntArray:
@@ -284,9 +292,9 @@ class Tree:
 
     def meeting_level(self, i: npt.ArrayLike, j: npt.ArrayLike) -> IntArray:
         """Return the level of the deepest node that data ``i`` and ``j`` share."""
-        first, second = _integers("i", i, ndim=None), _integers("j", j, ndim=None)
-        _check_range("i", first, self.n_data)
-        _check_range("j", second, self.n_data)
+        first, second = integers("i", i, ndim=None), integers("j", j, ndim=None)
+        check_range("i", first, self.n_data)
+        check_range("j", second, self.n_data)
         return self.level[self._ancestor_table.query(self.leaf[first], self.leaf[second])]
 
     def meeting_level_matrix(self) -> IntArray:
@@ -392,9 +400,7 @@ class Tree:
 
     @cached_property
     def _subtree_size(self) -> IntArray:
-        return accumulate_upward(
-            np.ones(self.n_nodes, dtype=np.int32), self.parent, self._levels
-        )
+        return accumulate_upward(np.ones(self.n_nodes, dtype=np.int32), self.parent, self._levels)
 
     @cached_property
     def preorder(self) -> IntArray:
@@ -413,12 +419,10 @@ class Tree:
         empty = np.flatnonzero(self.count == 0)
         if empty.size:
             key[empty] += self._rank_of_shape(empty)
-        position = preorder_positions(
-            self.parent, self._levels, Children.of(self.parent, key)
-        )
+        position = preorder_positions(self.parent, self._levels, Children.of(self.parent, key))
         return np.argsort(position).astype(np.int32)
 
-    def _rank_of_shape(self, empty: IntArray) -> IntArray:
+    def _rank_of_shape(self, empty: npt.NDArray[Any]) -> IntArray:
         """Order subtrees without data by their shapes, written as nested tuples of levels."""
         shape: dict[int, tuple[Any, ...]] = {}
         for w in sorted(empty.tolist(), key=lambda w: -int(self.level[w])):
@@ -457,74 +461,3 @@ def _renumbered(
     new_id = np.full(parent.size + 1, NULL, dtype=np.int32)  # the last entry maps NULL to NULL
     new_id[order] = np.arange(order.size, dtype=np.int32)
     return new_id[parent[order]], new_id[leaf]
-
-
-def _integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray:
-    array = np.asarray(values)
-    if array.size == 0:
-        array = array.astype(np.int32)
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must hold integers, got an array of {array.dtype}")
-    if ndim is not None and array.ndim != ndim:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
-    limit = np.iinfo(np.int32).max
-    if array.size and (array.max() > limit or array.min() < -limit):
-        raise ValueError(f"{name} must fit 32-bit integers, got {array.max()}")
-    return np.array(array, dtype=np.int32)
-
-
-def _check_range(name: str, array: IntArray, n_nodes: int, lowest: int = 0) -> None:
-    wrong = np.flatnonzero((array < lowest) | (array >= n_nodes))
-    if wrong.size:
-        i, value = int(wrong[0]), int(array.flat[wrong[0]])
-        raise ValueError(f"{name}[{i}] = {value} must lie between {lowest} and {n_nodes - 1}")
-
-
-def _check_parents(parent: IntArray) -> None:
-    if parent.size == 0:
-        raise ValueError("parent is empty: a tree has at least its root, parent=[-1]")
-    if parent[0] != NULL:
-        raise ValueError(f"parent[0] = {parent[0]}: node 0 is the root, its parent must be −1")
-    ids = np.arange(parent.size)
-    wrong = np.flatnonzero((parent[1:] < 0) | (parent[1:] >= ids[1:])) + 1
-    if wrong.size:
-        w = int(wrong[0])
-        if parent[w] == NULL:
-            reason = "node 0 is the root and there can be only one"
-        else:
-            reason = f"a parent has a smaller number than its child, so it must lie in 0 … {w - 1}"
-        raise ValueError(f"parent[{w}] = {parent[w]}: {reason}")
-
-
-def _check_levels(level: IntArray, parent: IntArray) -> None:
-    if level.size != parent.size:
-        raise ValueError(f"level has {level.size} entries, parent has {parent.size}")
-    if level[0] != 0:
-        raise ValueError(f"level[0] = {level[0]}: the root has level 0")
-    wrong = np.flatnonzero(level[1:] <= level[parent[1:]]) + 1
-    if wrong.size:
-        w, above = int(wrong[0]), int(parent[wrong[0]])
-        raise ValueError(
-            f"level[{w}] = {level[w]}: node {w} must lie below its parent {above}, "
-            f"which has level {level[above]}"
-        )
-
-
-def _check_leaves(leaf: IntArray, n_nodes: int) -> None:
-    wrong = np.flatnonzero((leaf < 0) | (leaf >= n_nodes))
-    if wrong.size:
-        i = int(wrong[0])
-        raise ValueError(
-            f"leaf[{i}] = {leaf[i]}: datum {i} must sit in a node from 0 to {n_nodes - 1}"
-        )
-
-
-def _check_counts(given: IntArray, counted: IntArray) -> None:
-    if given.size != counted.size:
-        raise ValueError(f"count has {given.size} entries, parent has {counted.size}")
-    wrong = np.flatnonzero(given != counted)
-    if wrong.size:
-        w = int(wrong[0])
-        raise ValueError(
-            f"count[{w}] = {given[w]}: {counted[w]} data sit at or below node {w}"
-        )

@@ -34,8 +34,10 @@ def hops_to_root(parent: IntArray) -> IntArray:
 
 
 def nodes_by_level(level: IntArray) -> list[IntArray]:
-    """Group node ids by level, root first. Along every edge the level grows, so that a loop over
-    the groups sees parents before children, and a reversed loop children before parents.
+    """Group node ids by level, root first.
+
+    Along every edge the level grows, so that a loop over the groups sees parents before children,
+    and a reversed loop children before parents.
     """
     order = np.argsort(level, kind="stable").astype(np.int32)
     starts = np.flatnonzero(np.diff(level[order])) + 1
@@ -43,8 +45,8 @@ def nodes_by_level(level: IntArray) -> list[IntArray]:
 
 
 def accumulate_upward(
-    own: np.ndarray, parent: IntArray, levels: Sequence[IntArray], add: np.ufunc = np.add
-) -> np.ndarray:
+    own: IntArray, parent: IntArray, levels: Sequence[IntArray], add: np.ufunc = np.add
+) -> IntArray:
     """Combine each node's own value with those of all nodes below it."""
     total = own.copy()
     for nodes in reversed(levels[1:]):
@@ -123,7 +125,7 @@ class AncestorTable:
         """Return the lowest common ancestor of each pair; ``a`` and ``b`` broadcast."""
         first, last = np.broadcast_arrays(self._position[a], self._position[b])
         low, high = np.minimum(first, last), np.maximum(first, last)
-        ancestor = self._node_at[low]  # right where a is b
+        ancestor: IntArray = self._node_at[low]  # right where a is b
         apart = low < high
         low, high = low[apart] + 1, high[apart] + 1
         # frexp gives the exact floor of log2 of an integer range length.

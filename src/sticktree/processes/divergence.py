@@ -10,12 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, check_integer, check_positive
+from sticktree.checks import FloatArray, check_integer, check_positive, is_real
 
 __all__ = [
     "Concentration",
@@ -101,9 +100,7 @@ class ConstantDivergence(Divergence):
         return np.ones(n_steps)
 
 
-ConcentrationLike = (
-    float | npt.ArrayLike | Callable[[int], float] | Divergence | Concentration
-)
+ConcentrationLike = float | npt.ArrayLike | Callable[[int], float] | Divergence | Concentration
 """A number for all levels, one number a level, a function of the level, or a divergence."""
 
 
@@ -129,7 +126,9 @@ def resolve_concentration(
     if isinstance(concentration, Concentration):
         _check_depth(depth, concentration.depth + concentration.private_step)
         return concentration
-    if depth is None and (isinstance(concentration, (Real, Divergence)) or callable(concentration)):
+    if depth is None and (
+        is_real(concentration) or isinstance(concentration, Divergence) or callable(concentration)
+    ):
         raise ValueError("depth must be an integer of at least 1, got None")
     if depth is not None:
         depth = check_integer("depth", depth, minimum=1)
@@ -165,8 +164,8 @@ def _alpha(concentration: ConcentrationLike, depth: int | None) -> FloatArray:
                 return concentration.alpha(depth)
             if callable(concentration):
                 return np.array([float(concentration(level)) for level in range(depth)])
-            if isinstance(concentration, Real) and not isinstance(concentration, bool):
-                return np.full(depth, float(concentration))
+            if is_real(concentration):
+                return np.full(depth, concentration, dtype=np.float64)
         alpha = np.array(concentration, dtype=np.float64)
     except (TypeError, ValueError):
         alpha = np.empty(0)

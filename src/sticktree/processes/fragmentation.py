@@ -71,7 +71,9 @@ class FragmentationChain:
         laws = [dislocation] if isinstance(dislocation, Dislocation) else list(dislocation)
         for law in laws:
             if not isinstance(law, Dislocation):
-                raise ValueError(f"dislocation must be a Dislocation or a list of them, got {law!r}")
+                raise ValueError(
+                    f"dislocation must be a Dislocation or a list of them, got {law!r}"
+                )
         if not laws:
             raise ValueError("dislocation must hold at least one law, got an empty sequence")
         self.dislocation = dislocation if isinstance(dislocation, Dislocation) else laws

@@ -66,7 +66,7 @@ class NestedRestaurant:
 
         Nodes and data of ``tree`` keep their numbers; new ones follow.
         """
-        from sticktree.processes.seating import seat
+        from sticktree.processes.seating import Nodes, Parties, seat
 
         n = check_integer("n", n, minimum=0)
         check_generator(rng)
@@ -74,21 +74,17 @@ class NestedRestaurant:
         if tree.n_data:
             self._check_tree(tree)
         leaf = np.concatenate([tree.leaf, np.empty(n, dtype=np.int32)])
-        parent, level, count, n_nodes = seat(
-            *(array.copy() for array in (tree.parent, tree.level, tree.count)),
-            leaf,
+        nodes, n_nodes = seat(
+            Nodes.of(tree),
             tree.n_nodes,
-            root=np.zeros(1, dtype=np.int32),
-            start=np.array([0, leaf.size], dtype=np.int32),
-            seated=np.array([tree.n_data], dtype=np.int32),
-            alpha=self.concentration.alpha,
-            extra=np.zeros(1),
-            discount=self.discount,
-            uniform=rng.random((n, 2)),
+            leaf,
+            Parties.single(tree.n_data, leaf.size),
+            self.concentration.alpha,
+            self.discount,
+            rng.random((n, 2)),
         )
-        return Tree.from_trusted(
-            parent[:n_nodes].copy(), leaf, level[:n_nodes].copy(), count[:n_nodes].copy()
-        )
+        parent, level, count = (array[:n_nodes].copy() for array in nodes)
+        return Tree.from_trusted(parent, leaf, level, count)
 
     def log_prob(self, tree: Tree) -> float:
         """Return the log probability of a tree: the sum of log g[ω] over the nodes above leaves.

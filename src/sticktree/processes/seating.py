@@ -14,54 +14,94 @@ uniform number a datum, whatever the numbers of children.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.jit import jit
+from sticktree.tree import Tree
 
-__all__ = ["seat"]
+__all__ = ["Nodes", "Parties", "seat"]
+
+
+class Nodes(NamedTuple):
+    """Node arrays under construction; they may be longer than the number of nodes."""
+
+    parent: IntArray
+    level: IntArray
+    n: IntArray  # data at or below each node, the tree's count
+
+    @classmethod
+    def of(cls, tree: Tree) -> Nodes:
+        """Copy the arrays of a tree."""
+        return cls(tree.parent.copy(), tree.level.copy(), tree.count.copy())
+
+
+class Parties(NamedTuple):
+    """Groups of data, each with a restaurant of its own below a node.
+
+    Data ``start[p]`` to ``start[p + 1]`` belong below node ``root[p]`` and are seated already up to
+    ``seated[p]``. At ``root[p]`` itself the concentration is larger by ``extra[p]``.
+    """
+
+    root: IntArray
+    start: IntArray
+    seated: IntArray
+    extra: FloatArray
+
+    @classmethod
+    def single(cls, n_seated: int, n_data: int) -> Parties:
+        """Return one party at the root of the tree."""
+        start = np.array([0, n_data], dtype=np.int32)
+        zero = np.zeros(1, dtype=np.int32)
+        return cls(zero, start, np.array([n_seated], dtype=np.int32), np.zeros(1))
+
+    @classmethod
+    def fresh(
+        cls, root: npt.NDArray[Any], sizes: npt.NDArray[Any], extra: npt.NDArray[Any]
+    ) -> Parties:
+        """Return parties of the given sizes, nobody seated."""
+        start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        return cls(root.astype(np.int32), start, start[:-1], extra.astype(np.float64))
 
 
 @jit
 def seat(
-    parent: IntArray,
-    level: IntArray,
-    count: IntArray,
-    leaf: IntArray,
+    nodes: Nodes,
     n_nodes: int,
-    root: IntArray,
-    start: IntArray,
-    seated: IntArray,
+    leaf: IntArray,
+    parties: Parties,
     alpha: FloatArray,
-    extra: FloatArray,
     discount: float,
     uniform: FloatArray,
-) -> tuple[IntArray, IntArray, IntArray, int]:
-    """Seat the data of several independent subtrees, each in its own restaurant.
+) -> tuple[Nodes, int]:
+    """Seat all data that are not seated yet, one after another.
 
-    Data ``start[p]`` to ``start[p + 1]`` belong below node ``root[p]``, and are seated already up
-    to ``seated[p]``. ``count`` counts these data only. At the root of subtree p the concentration
-    is ``alpha[level] + extra[p]``. ``leaf`` is filled in; the node arrays are returned, as they
-    may have had to grow. Each new datum uses one row of ``uniform``.
+    ``nodes.n`` counts the data of the parties only. ``leaf`` is filled in; the node arrays are
+    returned, as they may have had to grow. Each new datum uses one row of ``uniform``.
     """
+    parent, level, count = nodes
     depth = alpha.size
     path = np.empty(depth + 1, dtype=np.int32)
     row = 0
-    for p in range(root.size):
-        top = level[root[p]]
-        path[top] = root[p]
-        for i in range(seated[p], start[p + 1]):
-            before = i - start[p]
+    for p in range(parties.root.size):
+        top = level[parties.root[p]]
+        path[top] = parties.root[p]
+        first = parties.start[p]
+        for i in range(parties.seated[p], parties.start[p + 1]):
+            before = i - first
             meet = top  # the level at which the datum leaves its guide
             if before > 0:
-                guide = start[p] + min(int(uniform[row, 0] * before), before - 1)
+                guide = first + min(int(uniform[row, 0] * before), before - 1)
                 node = leaf[guide]
                 for at in range(depth, top, -1):
                     path[at] = node
                     node = parent[node]
                 follow = 1.0
                 while meet < depth:
-                    a = alpha[meet] + (extra[p] if meet == top else 0.0)
+                    a = alpha[meet] + (parties.extra[p] if meet == top else 0.0)
                     n = count[path[meet]]
                     follow *= n / (n + a) * (1.0 - discount / count[path[meet + 1]])
                     if uniform[row, 1] >= follow:
@@ -82,7 +122,7 @@ def seat(
                 count[path[at]] += 1
             leaf[i] = path[depth]
             row += 1
-    return parent, level, count, n_nodes
+    return Nodes(parent, level, count), n_nodes
 
 
 @jit

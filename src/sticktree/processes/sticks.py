@@ -108,35 +108,30 @@ class RecursiveSticks:
         self, waiting: np.ndarray, sticks: MassTree, rng: np.random.Generator
     ) -> tuple[MassTree, IntArray]:
         """Break off the pieces that ``waiting[w]`` data choose from what is left of stick w."""
-        from sticktree.processes.seating import seat
+        from sticktree.processes.seating import Nodes, Parties, seat
 
         tree = sticks.tree
         root = np.flatnonzero(waiting).astype(np.int32)
-        start = np.concatenate([[0], np.cumsum(waiting[root])]).astype(np.int32)
-        seats = np.empty(start[-1], dtype=np.int32)
-        parent, level, count, n_nodes = seat(
-            tree.parent.copy(),
-            tree.level.copy(),
-            np.zeros(tree.n_nodes, dtype=np.int32),
-            seats,
+        seats = np.empty(waiting.sum(), dtype=np.int32)
+        nobody = np.zeros(tree.n_nodes, dtype=np.int32)
+        nodes, n_nodes = seat(
+            Nodes(tree.parent.copy(), tree.level.copy(), nobody),
             tree.n_nodes,
-            root=root,
-            start=start,
-            seated=start[:-1],
-            alpha=self.concentration.alpha,
-            extra=self.discount * tree.n_children[root],
-            discount=self.discount,
-            uniform=rng.random((seats.size, 2)),
+            seats,
+            Parties.fresh(root, waiting[root], self.discount * tree.n_children[root]),
+            self.concentration.alpha,
+            self.discount,
+            rng.random((seats.size, 2)),
         )
-        parent, level, count = parent[:n_nodes], level[:n_nodes], count[:n_nodes]
+        parent, level, count = (array[:n_nodes] for array in nodes)
         new = np.arange(tree.n_nodes, n_nodes)
         n_old_children = np.append(tree.n_children, np.zeros(new.size, dtype=np.int32))
         fraction, left = self._table_fractions(parent, level, count, n_old_children, new, rng)
         grown = np.zeros(n_nodes - tree.n_nodes)
         mass, unbroken = np.append(sticks.mass, grown), np.append(sticks.unbroken, grown)
         # At an old stick the new pieces share what was left; below, they share their parent.
-        for nodes in nodes_by_level(level)[1:]:
-            fresh = nodes[nodes >= tree.n_nodes]
+        for siblings in nodes_by_level(level)[1:]:
+            fresh = siblings[siblings >= tree.n_nodes]
             above = parent[fresh]
             whole = np.where(above < tree.n_nodes, unbroken[above], mass[above])
             mass[fresh] = whole * fraction[fresh]

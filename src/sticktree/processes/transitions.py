@@ -29,9 +29,7 @@ class TransitionOperator(ABC):
         """Draw the root's location, shape (1, D)."""
 
     @abstractmethod
-    def sample_step(
-        self, parents: FloatArray, level: int, rng: np.random.Generator
-    ) -> FloatArray:
+    def sample_step(self, parents: FloatArray, level: int, rng: np.random.Generator) -> FloatArray:
         """Draw one child of each parent."""
 
     @abstractmethod
@@ -43,9 +41,7 @@ class TransitionOperator(ABC):
         """Return the log density of root locations."""
 
     @abstractmethod
-    def log_density_step(
-        self, children: FloatArray, parents: FloatArray, level: int
-    ) -> FloatArray:
+    def log_density_step(self, children: FloatArray, parents: FloatArray, level: int) -> FloatArray:
         """Return the log density of children given their parents."""
 
     @abstractmethod
@@ -132,9 +128,7 @@ class GaussianTransition(TransitionOperator):
         """Draw the root's location, shape (1, D)."""
         return self._jump(self.mean[None, :], self.scale(0), rng)
 
-    def sample_step(
-        self, parents: FloatArray, level: int, rng: np.random.Generator
-    ) -> FloatArray:
+    def sample_step(self, parents: FloatArray, level: int, rng: np.random.Generator) -> FloatArray:
         """Draw one child of each parent."""
         return self._jump(parents, self.scale(level), rng)
 
@@ -146,9 +140,7 @@ class GaussianTransition(TransitionOperator):
         """Return the log density of root locations."""
         return self._log_density(root - self.mean, self.scale(0))
 
-    def log_density_step(
-        self, children: FloatArray, parents: FloatArray, level: int
-    ) -> FloatArray:
+    def log_density_step(self, children: FloatArray, parents: FloatArray, level: int) -> FloatArray:
         """Return the log density of children given their parents."""
         return self._log_density(children - parents, self.scale(level))
 
@@ -161,7 +153,8 @@ class GaussianTransition(TransitionOperator):
     def _jump(self, start: FloatArray, scale: float, rng: np.random.Generator) -> FloatArray:
         white = rng.standard_normal(start.shape)
         colour = white @ self._factor.T if self._factor.ndim == 2 else white * self._factor
-        return start + np.sqrt(scale) * colour
+        jumped: FloatArray = start + np.sqrt(scale) * colour
+        return jumped
 
     def _log_density(self, jump: FloatArray, scale: float) -> FloatArray:
         jump = np.atleast_2d(jump)
@@ -172,7 +165,10 @@ class GaussianTransition(TransitionOperator):
             white = jump / self._factor
             log_root = np.log(np.broadcast_to(self._factor, self.dimension)).sum()
         square = (white**2).sum(axis=1) / scale
-        return -0.5 * (square + self.dimension * np.log(2 * np.pi * scale)) - log_root
+        log_density: FloatArray = (
+            -0.5 * (square + self.dimension * np.log(2 * np.pi * scale)) - log_root
+        )
+        return log_density
 
 
 def _covariance(covariance: float | npt.ArrayLike) -> FloatArray:

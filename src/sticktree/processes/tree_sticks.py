@@ -150,30 +150,24 @@ class TreeStickBreaking:
         self, at: IntArray, child: IntArray, n_nodes: int, rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
         """Seat data without a child in fresh restaurants; return places and new nodes' parents."""
-        from sticktree.processes.seating import seat
+        from sticktree.processes.seating import Nodes, Parties, seat
 
         homeless = np.flatnonzero(child == NULL)
         homeless = homeless[np.argsort(at[homeless], kind="stable")]
         above, n_below = np.unique(at[homeless], return_counts=True)
         seats = np.empty(homeless.size, dtype=np.int32)
-        roots = np.arange(above.size, dtype=np.int32)
-        start = np.concatenate([[0], np.cumsum(n_below)]).astype(np.int32)
-        parent, _, _, n_seen = seat(
-            np.full(above.size, NULL, dtype=np.int32),
-            np.zeros(above.size, dtype=np.int32),
-            np.zeros(above.size, dtype=np.int32),
-            seats,
+        forest = np.zeros(above.size, dtype=np.int32)  # one root for each node above
+        nodes, n_seen = seat(
+            Nodes(forest + NULL, forest.copy(), forest.copy()),
             above.size,
-            root=roots,
-            start=start,
-            seated=start[:-1],
-            alpha=np.array([self.gamma]),
-            extra=np.zeros(above.size),
-            discount=0.0,
-            uniform=rng.random((homeless.size, 2)),
+            seats,
+            Parties.fresh(np.arange(above.size), n_below, np.zeros(above.size)),
+            np.array([self.gamma]),
+            0.0,
+            rng.random((homeless.size, 2)),
         )
         child[homeless] = seats - above.size + n_nodes
-        return child, above[parent[above.size : n_seen]].astype(np.int32)
+        return child, above[nodes.parent[above.size : n_seen]]
 
     def log_prob(self, tree: Tree) -> float:
         """Return the log probability of a tree with its data, sticks integrated out.
@@ -192,9 +186,7 @@ class TreeStickBreaking:
         own, below = tree.own_count, tree.count - tree.own_count
         stopping = betaln(1 + own, alpha + below) - betaln(1, alpha)
         branching = (
-            gammaln(self.gamma)
-            - gammaln(self.gamma + below)
-            + tree.n_children * np.log(self.gamma)
+            gammaln(self.gamma) - gammaln(self.gamma + below) + tree.n_children * np.log(self.gamma)
         )
         return float(stopping.sum() + branching.sum() + gammaln(tree.count[1:]).sum())
 

@@ -1,0 +1,84 @@
+"""What can be wrong with the arrays of a tree, and which node or datum is to blame."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import IntArray
+from sticktree.tree_arrays import NULL
+
+
+def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray:
+    """Return ``values`` as a new int32 array, or say why they are no integers."""
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int32)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must hold integers, got an array of {array.dtype}")
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+    limit = np.iinfo(np.int32).max
+    if array.size and (array.max() > limit or array.min() < -limit):
+        raise ValueError(f"{name} must fit 32-bit integers, got {array.max()}")
+    return np.array(array, dtype=np.int32)
+
+
+def check_range(name: str, array: IntArray, n_nodes: int, lowest: int = 0) -> None:
+    """Say which entry is no node (or no datum), if any."""
+    wrong = np.flatnonzero((array < lowest) | (array >= n_nodes))
+    if wrong.size:
+        i, value = int(wrong[0]), int(array.flat[wrong[0]])
+        raise ValueError(f"{name}[{i}] = {value} must lie between {lowest} and {n_nodes - 1}")
+
+
+def check_parents(parent: IntArray) -> None:
+    """Say which node has an impossible parent, if any."""
+    if parent.size == 0:
+        raise ValueError("parent is empty: a tree has at least its root, parent=[-1]")
+    if parent[0] != NULL:
+        raise ValueError(f"parent[0] = {parent[0]}: node 0 is the root, its parent must be −1")
+    ids = np.arange(parent.size)
+    wrong = np.flatnonzero((parent[1:] < 0) | (parent[1:] >= ids[1:])) + 1
+    if wrong.size:
+        w = int(wrong[0])
+        if parent[w] == NULL:
+            reason = "node 0 is the root and there can be only one"
+        else:
+            reason = f"a parent has a smaller number than its child, so it must lie in 0 … {w - 1}"
+        raise ValueError(f"parent[{w}] = {parent[w]}: {reason}")
+
+
+def check_levels(level: IntArray, parent: IntArray) -> None:
+    """Say which node does not lie below its parent, if any."""
+    if level.size != parent.size:
+        raise ValueError(f"level has {level.size} entries, parent has {parent.size}")
+    if level[0] != 0:
+        raise ValueError(f"level[0] = {level[0]}: the root has level 0")
+    wrong = np.flatnonzero(level[1:] <= level[parent[1:]]) + 1
+    if wrong.size:
+        w, above = int(wrong[0]), int(parent[wrong[0]])
+        raise ValueError(
+            f"level[{w}] = {level[w]}: node {w} must lie below its parent {above}, "
+            f"which has level {level[above]}"
+        )
+
+
+def check_leaves(leaf: IntArray, n_nodes: int) -> None:
+    """Say which datum sits in no node, if any."""
+    wrong = np.flatnonzero((leaf < 0) | (leaf >= n_nodes))
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(
+            f"leaf[{i}] = {leaf[i]}: datum {i} must sit in a node from 0 to {n_nodes - 1}"
+        )
+
+
+def check_counts(given: IntArray, counted: IntArray) -> None:
+    """Say which node has another number of data than ``given``, if any."""
+    if given.size != counted.size:
+        raise ValueError(f"count has {given.size} entries, parent has {counted.size}")
+    wrong = np.flatnonzero(given != counted)
+    if wrong.size:
+        w = int(wrong[0])
+        raise ValueError(f"count[{w}] = {given[w]}: {counted[w]} data sit at or below node {w}")
