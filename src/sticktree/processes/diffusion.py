@@ -67,6 +67,9 @@ class DiffusionModel:
     def __init__(self, law: TreeLaw, transition: TransitionOperator) -> None:
         self.law = law
         self.transition = transition
+        if isinstance(law, NestedRestaurant) and isinstance(transition, GaussianTransition):
+            # Ask for every scale now, so that a list that is too short is noticed before work.
+            transition.scale(self.private_level or law.depth)
 
     @property
     def private_level(self) -> int | None:

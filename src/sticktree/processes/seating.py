@@ -9,7 +9,8 @@ data, follow j to its child k with probability
 and open a new branch otherwise. As j is in child k with probability n_k/n, the new datum goes to k
 with probability (n_k − d)/(n + α), which is the restaurant's; and given that it goes there, j is
 uniform among the data of k, so that it serves as the guide at the next level too. One guide and one
-uniform number a datum, whatever the numbers of children.
+uniform number a datum, whatever the numbers of children. The product of these factors down to a
+node with n_w of the N data is p(Δ → w)·N/n_w.
 """
 
 from __future__ import annotations
@@ -82,47 +83,88 @@ def seat(
     ``nodes.n`` counts the data of the parties only. ``leaf`` is filled in; the node arrays are
     returned, as they may have had to grow. Each new datum uses one row of ``uniform``.
     """
-    parent, level, count = nodes
-    depth = alpha.size
-    path = np.empty(depth + 1, dtype=np.int32)
-    row = 0
+    used = 0
     for p in range(parties.root.size):
-        top = level[parties.root[p]]
-        path[top] = parties.root[p]
-        first = parties.start[p]
-        for i in range(parties.seated[p], parties.start[p + 1]):
-            before = i - first
-            meet = top  # the level at which the datum leaves its guide
-            if before > 0:
-                guide = first + min(int(uniform[row, 0] * before), before - 1)
-                node = leaf[guide]
-                for at in range(depth, top, -1):
-                    path[at] = node
-                    node = parent[node]
-                follow = 1.0
+        first, n_seated, end = parties.start[p], parties.seated[p], parties.start[p + 1]
+        own_alpha = alpha.copy()
+        own_alpha[nodes.level[parties.root[p]]] += parties.extra[p]
+        while n_seated < end:
+            if n_nodes + alpha.size > nodes.parent.size:
+                capacity = 2 * nodes.parent.size + alpha.size
+                nodes = Nodes(
+                    _grown(nodes.parent, n_nodes, capacity),
+                    _grown(nodes.level, n_nodes, capacity),
+                    _grown(nodes.n, n_nodes, capacity),
+                )
+            n_more, n_nodes = _seat_party(
+                nodes,
+                n_nodes,
+                leaf[first:end],
+                n_seated - first,
+                parties.root[p],
+                own_alpha,
+                discount,
+                uniform[used : used + end - n_seated],
+            )
+            n_seated += n_more
+            used += n_more
+    return nodes, n_nodes
+
+
+@jit
+def _seat_party(
+    nodes: Nodes,
+    n_nodes: int,
+    leaf: IntArray,
+    n_seated: int,
+    root: int,
+    alpha: FloatArray,
+    discount: float,
+    uniform: FloatArray,
+) -> tuple[int, int]:
+    """Seat data of one party while there is room for new nodes; return how many, and the nodes."""
+    parent, level, count = nodes
+    depth, top = alpha.size, level[root]
+    path = np.empty(depth + 1, dtype=np.int32)
+    path[top] = root
+    for i in range(n_seated, leaf.size):
+        if n_nodes + depth > parent.size:
+            return i - n_seated, n_nodes
+        u, v = uniform[i - n_seated, 0], uniform[i - n_seated, 1]
+        # Climb from the guide's leaf to see whether the datum follows it all the way.
+        meet = top  # the level at which the datum leaves its guide
+        if i > 0:
+            node = leaf[min(int(u * i), i - 1)]
+            n = seats = float(count[node])
+            take, of = 1.0, 1.0  # numerator and denominator of p(Δ → leaf)
+            for at in range(depth, top, -1):
+                path[at] = node
+                node = parent[node]
+                take *= n - discount
+                n = float(count[node])
+                of *= n + alpha[at - 1]
+            # By far the most often it does. Where the products overflow, the comparison is false
+            # and the slower way, level by level from the top, decides.
+            if v * seats * of < take * i:
+                meet = depth
+            else:
+                reach = 1.0
                 while meet < depth:
-                    a = alpha[meet] + (parties.extra[p] if meet == top else 0.0)
-                    n = count[path[meet]]
-                    follow *= n / (n + a) * (1.0 - discount / count[path[meet + 1]])
-                    if uniform[row, 1] >= follow:
+                    n = float(count[path[meet + 1]])
+                    reach *= (n - discount) / (count[path[meet]] + alpha[meet])
+                    if v * n >= reach * i:
                         break
                     meet += 1
-            if n_nodes + depth > parent.size:
-                capacity = 2 * parent.size + depth
-                parent = _grown(parent, n_nodes, capacity)
-                level = _grown(level, n_nodes, capacity)
-                count = _grown(count, n_nodes, capacity)
-            for at in range(meet + 1, depth + 1):
-                parent[n_nodes] = path[at - 1]
-                level[n_nodes] = at
-                count[n_nodes] = 0
-                path[at] = n_nodes
-                n_nodes += 1
-            for at in range(top, depth + 1):
-                count[path[at]] += 1
-            leaf[i] = path[depth]
-            row += 1
-    return Nodes(parent, level, count), n_nodes
+        for at in range(meet + 1, depth + 1):
+            parent[n_nodes] = path[at - 1]
+            level[n_nodes] = at
+            count[n_nodes] = 0
+            path[at] = n_nodes
+            n_nodes += 1
+        for at in range(top, depth + 1):
+            count[path[at]] += 1
+        leaf[i] = path[depth]
+    return leaf.size - n_seated, n_nodes
 
 
 @jit

@@ -119,8 +119,8 @@ class GaussianTransition(TransitionOperator):
         scales = np.asarray(self.level_scales)
         if level >= scales.size:
             raise ValueError(
-                f"level_scales has {scales.size} entries, but the tree needs a scale for "
-                f"level {level}"
+                f"level_scales must have {level + 1} entries, for levels 0 to {level}, "
+                f"got {scales.size}"
             )
         return check_positive(f"level_scales[{level}]", float(scales[level]))
 

@@ -16,6 +16,7 @@ from sticktree.checks import (
     check_generator,
     check_integer,
     check_positive,
+    is_real,
 )
 from sticktree.processes.dislocation import PoissonDirichlet
 from sticktree.processes.laws import NextDatum, check_expanded, check_occupied
@@ -52,12 +53,16 @@ class TreeStickBreaking:
 
     def __init__(self, alpha: float, decay: float = 0.5, gamma: float = 1.0) -> None:
         self.alpha = check_positive("alpha", alpha)
-        self.decay = decay if decay == 1 else check_fraction("decay", decay)
+        if not is_real(decay) or not 0 < decay <= 1:
+            raise ValueError(
+                f"decay must be a number strictly between 0 and 1, or 1, got {decay!r}"
+            )
+        self.decay = float(decay)
         self.gamma = check_positive("gamma", gamma)
 
     def _alpha(self, level: np.ndarray) -> FloatArray:
         # Far down, α underflows; the smallest normal number stops data just as surely.
-        return np.maximum(self.alpha * float(self.decay) ** level, np.finfo(np.float64).tiny)
+        return np.maximum(self.alpha * self.decay**level, np.finfo(np.float64).tiny)
 
     def sample_masses(self, rng: np.random.Generator, truncation: float = 1e-4) -> MassTree:
         """Break the unit stick; pieces lighter than ``truncation`` stay unbroken."""

@@ -1,0 +1,51 @@
+# Two commands do everything, each making what it needs: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+
+.PHONY: demo test lint types unit bench test-floors clean
+
+demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
+	$(BIN)/sticktree demo
+
+test: lint types unit ## everything that continuous integration checks
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.dev ## speed, as ratios against a peer in the same process
+	$(BIN)/python -m benchmarks
+
+test-floors: ## the tests with the oldest dependencies that pyproject.toml admits
+	$(PYTHON) -m venv $(VENV)-floors
+	$(VENV)-floors/bin/python -m pip install --quiet --constraint floors.txt -e ".[test]"
+	$(VENV)-floors/bin/python -m pytest
+
+$(VENV)/.created:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'sticktree needs Python 3.11 or newer: make PYTHON=python3.12')"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	@touch $@
+
+$(VENV)/.plot: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[plot]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[test,lint]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(VENV)-floors build dist demo .pytest_cache .mypy_cache .ruff_cache

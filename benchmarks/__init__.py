@@ -1,0 +1,1 @@
+"""Speed as ratios against a peer in the same process: ``python -m benchmarks``."""

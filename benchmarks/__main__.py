@@ -1,0 +1,10 @@
+"""Print one table of all benchmarks."""
+
+from benchmarks import imports, processes
+
+print("| what | ours | peer | ratio | target | |")
+print("| --- | --- | --- | --- | --- | --- |")
+for row in processes.rows():
+    print(row, flush=True)
+for line in imports.lines():
+    print(line, flush=True)

@@ -1,0 +1,217 @@
+"""``sticktree simulate``: data from the generative model, with the tree that made them."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from sticktree.checks import check_integer, check_positive
+from sticktree.cli.output import add_seed, atomically, output_folder, provenance, seed_of
+
+__all__ = ["add_to"]
+
+DATA, TREE = "data.csv", "tree.json"
+# What each law understands, with its defaults.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "dfp": {"depth": 4, "divergence": "log", "discount": 0.0},
+    "tssb": {"decay": 0.5, "gamma": 1.0},
+}
+
+EPILOG = f"""\
+The folder gets two files:
+  {DATA}   one row a datum: its columns x0, x1, … and the path to its leaf, such as 2.1.3
+  {TREE}  the tree as arrays (parent, level, count, and the leaf of each datum), the location of
+             every node, and all parameters with the seed
+
+examples:
+  two columns, four steps, the paper's divergence:
+    sticktree simulate -n 1000 --seed 1 -o paper
+  the diffusion of the paper's Figure 2:
+    sticktree simulate -n 1000 --depth 40 --noise 0 -o diffusion
+  ten columns, the same concentration at every level:
+    sticktree simulate -n 500 --divergence constant --concentration 2 --dimension 10 -o wide
+  well separated clusters: large steps near the root, small ones below:
+    sticktree simulate -n 500 --level-scales 1,64,8,1,0.1 --noise 0.1 -o clear
+  data that may stop at inner nodes (Adams et al.):
+    sticktree simulate -n 200 --law tssb -o inner
+  only the table, to the screen:
+    sticktree simulate -n 100 -o - | head
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "simulate",
+        help="draw data from a random tree",
+        description="Draw a random tree, let locations diffuse down it, draw data at its leaves.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run, command="simulate")
+    parser.add_argument("-n", type=int, default=1000, help="number of data [1000]")
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="simulation",
+        metavar="FOLDER",
+        help="where the files go; - prints the table only [simulation]",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    add_seed(parser, default=None)
+    tree = parser.add_argument_group("the tree")
+    tree.add_argument(
+        "--law",
+        choices=["dfp", "tssb"],
+        default="dfp",
+        help="Dirichlet fragmentation process, or tree-structured stick breaking [dfp]",
+    )
+    tree.add_argument(
+        "--depth",
+        type=int,
+        metavar="T",
+        help="how often the stick breaks; dfp only [4]",
+    )
+    tree.add_argument(
+        "--divergence",
+        choices=["log", "constant"],
+        help="how the concentration depends on the level: log is the paper's, "
+        "c·log((T−l)/(T−l−1)), whose last step gives every datum a place of its own; "
+        "dfp only [log]",
+    )
+    tree.add_argument(
+        "--concentration",
+        type=float,
+        default=1.0,
+        metavar="C",
+        help="the factor c: larger means more branches [1]",
+    )
+    tree.add_argument(
+        "--discount",
+        type=float,
+        metavar="D",
+        help="Pitman–Yor discount in [0, 1): larger means more small branches; dfp only [0]",
+    )
+    tree.add_argument(
+        "--decay", type=float, help="how fast concentrations fall with the level; tssb only [0.5]"
+    )
+    tree.add_argument("--gamma", type=float, help="concentration of children; tssb only [1]")
+    data = parser.add_argument_group("the data")
+    data.add_argument("--dimension", type=int, default=2, help="number of columns [2]")
+    data.add_argument(
+        "--covariance",
+        type=float,
+        default=1.0,
+        metavar="V",
+        help="variance of a step in every column [1]",
+    )
+    data.add_argument(
+        "--level-scales",
+        type=_numbers,
+        metavar="V0,V1,…",
+        help="factor on that variance for the root and every level [1 everywhere]",
+    )
+    data.add_argument(
+        "--noise",
+        type=float,
+        default=1.0,
+        metavar="R",
+        help="factor on that variance for the data around their leaf; 0: none [1]",
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Simulate and write."""
+    _complete(options)
+    check_integer("-n", options.n, minimum=0)
+    model = _model(options)
+    seed = seed_of(options)
+    to_screen = options.output == "-"
+    folder = Path(options.output)
+    if not to_screen:
+        output_folder(folder, [DATA, TREE], overwrite=options.overwrite)
+    simulation = model.sample(options.n, np.random.default_rng(seed))
+    if to_screen:
+        _write_table(simulation, sys.stdout)
+        return
+    skipped = ("run", "command", "output", "overwrite", "seed")
+    parameters = {k: v for k, v in vars(options).items() if k not in skipped and v is not None}
+    with (
+        atomically(folder / DATA) as path,
+        path.open("w", newline="", encoding="utf-8") as file,
+    ):
+        _write_table(simulation, file)
+    from sticktree.tree_json import tree_to_json
+
+    with atomically(folder / TREE) as path:
+        record = provenance("simulate", {**parameters, "seed": seed})
+        text = tree_to_json(simulation.tree, locations=simulation.locations, provenance=record)
+        path.write_text(text, encoding="utf-8")
+    tree = simulation.tree
+    occupied = np.unique(tree.leaf).size
+    print(
+        f"{tree.n_data} data in {occupied} leaves of a tree with {tree.depth} levels, seed {seed}"
+    )
+    print(f"wrote {folder / DATA}\nwrote {folder / TREE}")
+
+
+def _complete(options: argparse.Namespace) -> None:
+    """Fill in the defaults of the law, and refuse options that only another law understands."""
+    for law, defaults in OPTIONS.items():
+        for name, default in defaults.items():
+            given = getattr(options, name)
+            if law != options.law and given is not None:
+                raise ValueError(f"--{name} has no meaning with --law {options.law}: leave it out")
+            if law == options.law and given is None:
+                setattr(options, name, default)
+
+
+def _model(options: argparse.Namespace) -> Any:
+    """Make the generative model that the options ask for."""
+    from sticktree.processes import DiffusionModel, GaussianTransition
+
+    transition = GaussianTransition(
+        options.covariance,
+        dimension=options.dimension,
+        level_scales=options.level_scales,
+        noise=options.noise,
+    )
+    return DiffusionModel(_law(options), transition)
+
+
+def _law(options: argparse.Namespace) -> Any:
+    from sticktree.processes import (
+        ConstantDivergence,
+        LogDivergence,
+        NestedRestaurant,
+        TreeStickBreaking,
+    )
+
+    factor = check_positive("--concentration", options.concentration)
+    if options.law == "tssb":
+        return TreeStickBreaking(factor, options.decay, options.gamma)
+    family = LogDivergence if options.divergence == "log" else ConstantDivergence
+    return NestedRestaurant(family(factor), options.depth, discount=options.discount)
+
+
+def _write_table(simulation: Any, file: IO[str]) -> None:
+    from sticktree.text import format_index
+
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([f"x{j}" for j in range(simulation.data.shape[1])] + ["path"])
+    paths = map(format_index, simulation.tree.paths())
+    writer.writerows(
+        [*map(repr, row), path] for row, path in zip(simulation.data.tolist(), paths, strict=True)
+    )
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"needs numbers with commas, got {text!r}") from None
