@@ -22,6 +22,7 @@ __all__ = [
     "check_integer",
     "check_masses",
     "check_positive",
+    "is_integer",
     "is_real",
 ]
 
@@ -34,9 +35,14 @@ SUM_TOLERANCE = 1e-9
 
 def check_integer(name: str, value: Any, *, minimum: int) -> int:
     """Return ``value`` as an int, or say that it is not an integer of at least ``minimum``."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < minimum:
+    if not is_integer(value) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return int(value)
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether ``value`` is an integer; truth values are none."""
+    return not isinstance(value, bool) and isinstance(value, Integral)
 
 
 def is_real(value: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import IntArray
+from sticktree.checks import IntArray, check_integer, is_integer
 from sticktree.tree_arrays import (
     NULL,
     AncestorTable,
@@ -18,6 +18,8 @@ from sticktree.tree_arrays import (
     hops_to_root,
     nodes_by_level,
     preorder_positions,
+    read_only,
+    shape_codes,
 )
 from sticktree.tree_validation import (
     check_counts,
@@ -101,12 +103,15 @@ class Tree:
 
     def _store(self, parent: IntArray, leaf: IntArray, level: IntArray, count: IntArray) -> None:
         for name, array in (("parent", parent), ("leaf", leaf), ("level", level), ("count", count)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, read_only(array))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse: a tree never changes."""
         raise AttributeError(f"a Tree cannot be changed: make a new one instead of setting {name}")
+
+    def __delattr__(self, name: str) -> None:
+        """Refuse: a tree never changes."""
+        raise AttributeError(f"a Tree cannot be changed: {name} cannot be deleted")
 
     # ---- other ways to make a tree -------------------------------------------------------------
 
@@ -157,9 +162,9 @@ class Tree:
         length = max(map(len, rows), default=0)
         table = np.zeros((len(rows), length), dtype=np.int64)
         for i, row in enumerate(rows):
-            table[i, : len(row)] = row
-            if min(row, default=1) < 1:
+            if not all(is_integer(step) and step >= 1 for step in row):
                 raise ValueError(f"paths[{i}] = {row}: an index has positive integers only")
+            table[i, : len(row)] = row
         parent: list[npt.NDArray[Any]] = [np.array([NULL])]
         node = np.zeros(len(rows), dtype=np.int64)
         n_nodes = 1
@@ -192,17 +197,17 @@ class Tree:
     @cached_property
     def own_count(self) -> IntArray:
         """Number of data that sit in each node itself."""
-        return np.bincount(self.leaf, minlength=self.n_nodes).astype(np.int32)
+        return read_only(np.bincount(self.leaf, minlength=self.n_nodes).astype(np.int32))
 
     @cached_property
     def n_children(self) -> IntArray:
         """Number of children of each node, the paper's K."""
-        return np.diff(self._children.start)
+        return read_only(np.diff(self._children.start))
 
     @cached_property
     def leaves(self) -> IntArray:
         """Ids of the nodes without children."""
-        return np.flatnonzero(self.n_children == 0).astype(np.int32)
+        return read_only(np.flatnonzero(self.n_children == 0).astype(np.int32))
 
     # ---- neighbours ----------------------------------------------------------------------------
 
@@ -312,8 +317,7 @@ class Tree:
         node lies above the level is labelled by that node; a level below the deepest gives the
         nodes of the data themselves.
         """
-        if level < 0:
-            raise ValueError(f"level must be an integer of at least 0, got {level!r}")
+        level = check_integer("level", level, minimum=0)
         branch = np.arange(self.n_nodes, dtype=np.int32)
         for nodes in self._levels[1:]:
             above = self.parent[nodes]
@@ -362,12 +366,12 @@ class Tree:
             gone = nodes[~keep[nodes]]
             anchor[gone] = anchor[self.parent[gone]]
         kept = np.flatnonzero(keep)
-        parent = np.where(self.parent[kept] == NULL, NULL, anchor[self.parent[kept]])
-        new_id = np.cumsum(keep, dtype=np.int32) - 1
-        parent[1:] = new_id[parent[1:]]
-        return Tree.from_trusted(
-            parent.astype(np.int32), new_id[self.leaf], self.level[kept], self.count[kept]
-        )
+        kept = kept[np.argsort(self.preorder[kept])]  # siblings keep their order
+        new_id = np.full(self.n_nodes, NULL, dtype=np.int32)
+        new_id[kept] = np.arange(kept.size)
+        parent = np.full(kept.size, NULL, dtype=np.int32)
+        parent[1:] = new_id[anchor[self.parent[kept[1:]]]]
+        return Tree.from_trusted(parent, new_id[self.leaf], self.level[kept], self.count[kept])
 
     def expanded(self) -> Tree:
         """Return the tree with a node at every level: the inverse of :meth:`compressed`."""
@@ -405,7 +409,7 @@ class Tree:
     @cached_property
     def preorder(self) -> IntArray:
         """Position of each node in a depth-first walk: the tree's order."""
-        return preorder_positions(self.parent, self._levels, self._children)
+        return read_only(preorder_positions(self.parent, self._levels, self._children))
 
     @cached_property
     def _ancestor_table(self) -> AncestorTable:
@@ -418,18 +422,14 @@ class Tree:
         key = accumulate_upward(first, self.parent, self._levels, np.minimum)
         empty = np.flatnonzero(self.count == 0)
         if empty.size:
-            key[empty] += self._rank_of_shape(empty)
+            # All empty siblings come behind those with data, by level and shape.
+            code = shape_codes(self.level, self._levels, self._children)
+            order = np.lexsort((code[empty], self.level[empty]))
+            known = np.stack([self.level[empty], code[empty]])[:, order]
+            new = np.any(np.diff(known, axis=1, prepend=-1), axis=0)
+            key[empty[order]] = self.n_data + np.cumsum(new)
         position = preorder_positions(self.parent, self._levels, Children.of(self.parent, key))
         return np.argsort(position).astype(np.int32)
-
-    def _rank_of_shape(self, empty: npt.NDArray[Any]) -> IntArray:
-        """Order subtrees without data by their shapes, written as nested tuples of levels."""
-        shape: dict[int, tuple[Any, ...]] = {}
-        for w in sorted(empty.tolist(), key=lambda w: -int(self.level[w])):
-            below = sorted(shape[int(child)] for child in self._children[w])
-            shape[w] = (int(self.level[w]), *below)
-        place = {known: k for k, known in enumerate(sorted(set(shape.values())))}
-        return np.array([place[shape[int(w)]] for w in empty], dtype=np.int32)
 
     @cached_property
     def _canonical_key(self) -> tuple[bytes, bytes, bytes]:
@@ -441,7 +441,7 @@ class Tree:
         return parent, leaf, self.level[order], self.count[order]
 
     def _check_node(self, node: int) -> int:
-        if not 0 <= node < self.n_nodes:
+        if not is_integer(node) or not 0 <= node < self.n_nodes:
             raise IndexError(f"node must be an id from 0 to {self.n_nodes - 1}, got {node!r}")
         return int(node)
 

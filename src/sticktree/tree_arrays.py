@@ -18,6 +18,12 @@ NULL = -1
 """The id of no node: the parent of the root."""
 
 
+def read_only(array: IntArray) -> IntArray:
+    """Freeze an array and return it."""
+    array.setflags(write=False)
+    return array
+
+
 def hops_to_root(parent: IntArray) -> IntArray:
     """Count the edges between each node and its root, by pointer doubling: O(M log depth).
 
@@ -71,7 +77,7 @@ class Children:
             ids = np.argsort(parent[1:], kind="stable") + 1
         else:
             ids = np.lexsort((key[1:], parent[1:])) + 1
-        return cls(ids.astype(np.int32), start)
+        return cls(read_only(ids.astype(np.int32)), start)
 
     def __getitem__(self, node: int) -> IntArray:
         """Return the children of one node."""
@@ -124,7 +130,7 @@ class AncestorTable:
     def query(self, a: IntArray, b: IntArray) -> IntArray:
         """Return the lowest common ancestor of each pair; ``a`` and ``b`` broadcast."""
         first, last = np.broadcast_arrays(self._position[a], self._position[b])
-        low, high = np.minimum(first, last), np.maximum(first, last)
+        low, high = np.minimum(first, last).ravel(), np.maximum(first, last).ravel()
         ancestor: IntArray = self._node_at[low]  # right where a is b
         apart = low < high
         low, high = low[apart] + 1, high[apart] + 1
@@ -136,4 +142,21 @@ class AncestorTable:
             row = self._table[k]
             minimum[of_k] = np.minimum(row[low[of_k]], row[high[of_k] - (1 << int(k))])
         ancestor[apart] = self._node_at[minimum]
-        return ancestor
+        return ancestor.reshape(first.shape)
+
+
+def shape_codes(level: IntArray, levels: Sequence[IntArray], children: Children) -> IntArray:
+    """Give subtrees of one level the same code if they have the same shape, in a fixed order.
+
+    Works from the deepest level up. A node's key is the sorted list of its children's levels and
+    codes; within a level, codes number the distinct keys in sorted order.
+    """
+    code = np.zeros(level.size, dtype=np.int32)
+    for nodes in reversed(levels):
+        keys = [
+            tuple(sorted(zip(level[below].tolist(), code[below].tolist(), strict=True)))
+            for below in map(children.__getitem__, nodes.tolist())
+        ]
+        number = {key: k for k, key in enumerate(sorted(set(keys)))}
+        code[nodes] = [number[key] for key in keys]
+    return code

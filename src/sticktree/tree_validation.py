@@ -19,8 +19,10 @@ def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
     limit = np.iinfo(np.int32).max
-    if array.size and (array.max() > limit or array.min() < -limit):
-        raise ValueError(f"{name} must fit 32-bit integers, got {array.max()}")
+    if array.size:
+        furthest = array.max() if array.max() > limit else array.min()
+        if abs(int(furthest)) > limit:
+            raise ValueError(f"{name} must fit 32-bit integers, got {furthest}")
     return np.array(array, dtype=np.int32)
 
 
