@@ -16,6 +16,7 @@ import numpy.typing as npt
 __all__ = [
     "FloatArray",
     "IntArray",
+    "as_numbers",
     "check_discount",
     "check_fraction",
     "check_generator",
@@ -38,6 +39,14 @@ def check_integer(name: str, value: Any, *, minimum: int) -> int:
     if not is_integer(value) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return int(value)
+
+
+def as_numbers(name: str, values: npt.ArrayLike) -> FloatArray:
+    """Return ``values`` as a new float array, or say that they are not numbers."""
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}") from None
 
 
 def is_integer(value: Any) -> bool:
@@ -88,10 +97,7 @@ def check_masses(name: str, values: npt.ArrayLike, *, total: float | None = 1.0)
 
     ``total=None`` only asks that they sum to at most 1.
     """
-    try:
-        masses = np.array(values, dtype=np.float64, ndmin=1)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}") from None
+    masses = np.atleast_1d(as_numbers(name, values))
     if masses.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got an array of shape {masses.shape}")
     wrong = np.flatnonzero(~(np.isfinite(masses) & (masses >= 0)))

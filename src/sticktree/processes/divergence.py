@@ -41,6 +41,20 @@ class Concentration:
     alpha: FloatArray
     private_step: bool = False
 
+    def __post_init__(self) -> None:
+        """Check and freeze the concentrations."""
+        alpha = np.array(self.alpha, dtype=np.float64, ndmin=1)
+        wrong = np.flatnonzero(~((alpha > 0) & np.isfinite(alpha)))
+        if wrong.size:
+            level = int(wrong[0])
+            valid = "greater than 0" if not alpha[level] > 0 else "finite"
+            raise ValueError(
+                f"concentration must be {valid} at every level, got {alpha[level]:g} "
+                f"at level {level}"
+            )
+        alpha.setflags(write=False)
+        object.__setattr__(self, "alpha", alpha)
+
     @property
     def depth(self) -> int:
         """Number of levels below the root, L."""
@@ -134,14 +148,7 @@ def resolve_concentration(
         depth = check_integer("depth", depth, minimum=1)
     alpha = _alpha(concentration, depth)
     _check_depth(depth, alpha.size)
-    wrong = np.flatnonzero(~(alpha > 0))
-    if wrong.size:
-        level = int(wrong[0])
-        raise ValueError(
-            f"concentration must be greater than 0 at every level, got {alpha[level]:g} "
-            f"at level {level}"
-        )
-    infinite = np.flatnonzero(np.isinf(alpha))
+    infinite = np.flatnonzero(np.isposinf(alpha))
     if infinite.size and infinite[0] < alpha.size - 1:
         raise ValueError(
             f"concentration is infinite at level {infinite[0]}: only the last of the "
@@ -152,21 +159,20 @@ def resolve_concentration(
             "depth must be at least 2 where the last step has infinite concentration, got 1: "
             "no level would be left"
         )
-    finite = alpha[: alpha.size - infinite.size]
-    finite.setflags(write=False)
-    return Concentration(finite, private_step=bool(infinite.size))
+    return Concentration(alpha[: alpha.size - infinite.size], private_step=bool(infinite.size))
 
 
 def _alpha(concentration: ConcentrationLike, depth: int | None) -> FloatArray:
+    values: object = concentration
+    if depth is not None:
+        if isinstance(concentration, Divergence):
+            return concentration.alpha(depth)
+        if callable(concentration):
+            values = [concentration(level) for level in range(depth)]
+        elif is_real(concentration):
+            values = [concentration] * depth
     try:
-        if depth is not None:
-            if isinstance(concentration, Divergence):
-                return concentration.alpha(depth)
-            if callable(concentration):
-                return np.array([float(concentration(level)) for level in range(depth)])
-            if is_real(concentration):
-                return np.full(depth, concentration, dtype=np.float64)
-        alpha = np.array(concentration, dtype=np.float64)
+        alpha = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         alpha = np.empty(0)
     if alpha.ndim != 1 or alpha.size == 0:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, check_fraction, check_generator, check_integer
+from sticktree.checks import (
+    FloatArray,
+    check_fraction,
+    check_generator,
+    check_integer,
+    check_positive,
+    is_integer,
+)
 from sticktree.processes.dislocation import Dislocation
 from sticktree.processes.mass_tree import MassTree, break_recursively
 from sticktree.processes.masses import Masses
@@ -33,12 +41,15 @@ class Fragmentation:
 
     def masses(self, step: int) -> Masses:
         """Return π after ``step`` splits."""
-        if not 0 <= step <= self.times.size:
-            raise ValueError(f"step must lie between 0 and {self.times.size}, got {step!r}")
+        if not is_integer(step) or not 0 <= step <= self.times.size:
+            raise ValueError(
+                f"step must be an integer between 0 and {self.times.size}, got {step!r}"
+            )
         return self.mass_tree.masses(step)
 
     def at(self, time: float) -> Masses:
         """Return π(t): the masses after all splits up to and including ``time``."""
+        check_positive("time", time, zero=True, infinite=True)
         return self.masses(int(np.searchsorted(self.times, time, side="right")))
 
 
@@ -68,15 +79,15 @@ class FragmentationChain:
         dislocation: Dislocation | Sequence[Dislocation],
         splitting_times: Callable[[int], float] | npt.ArrayLike | None = None,
     ) -> None:
-        laws = [dislocation] if isinstance(dislocation, Dislocation) else list(dislocation)
+        laws = list(dislocation) if isinstance(dislocation, Sequence) else [dislocation]
+        if not laws:
+            raise ValueError("dislocation must hold at least one law, got an empty sequence")
         for law in laws:
             if not isinstance(law, Dislocation):
                 raise ValueError(
                     f"dislocation must be a Dislocation or a list of them, got {law!r}"
                 )
-        if not laws:
-            raise ValueError("dislocation must hold at least one law, got an empty sequence")
-        self.dislocation = dislocation if isinstance(dislocation, Dislocation) else laws
+        self.dislocation = laws if isinstance(dislocation, Sequence) else dislocation
         self.splitting_times = splitting_times
 
     def sample(
@@ -104,16 +115,18 @@ class FragmentationChain:
         return list(self.dislocation[:n_steps])
 
     def _times(self, n_steps: int) -> FloatArray:
-        given = self.splitting_times
-        steps = range(1, n_steps + 1)
-        if given is None:
-            times = np.array(steps, dtype=np.float64)
-        elif callable(given):
-            times = np.array([given(k) for k in steps], dtype=np.float64)
-        else:
-            times = np.asarray(given, dtype=np.float64)[:n_steps]
-        if times.shape != (n_steps,) or not (times > 0).all() or not (np.diff(times) > 0).all():
+        times: Any = self.splitting_times
+        if times is None:
+            times = range(1, n_steps + 1)
+        elif callable(times):
+            times = [times(k) for k in range(1, n_steps + 1)]
+        try:
+            times = np.array(times, dtype=np.float64)[:n_steps]
+            increasing = bool((np.diff(times, prepend=0.0) > 0).all())
+        except (TypeError, ValueError, IndexError):
+            increasing = False
+        if not increasing or times.shape != (n_steps,):
             raise ValueError(
                 f"splitting_times must give {n_steps} increasing times above 0, got {times}"
             )
-        return times
+        return cast("FloatArray", times)

@@ -55,6 +55,23 @@ def check_expanded(tree: Tree) -> None:
         )
 
 
+def check_levels(tree: Tree, depth: int) -> None:
+    """Say which edge, node or datum does not fit a law with all data at level ``depth``."""
+    check_expanded(tree)
+    wrong = np.flatnonzero(tree.level[tree.leaf] != depth)
+    if wrong.size:
+        i = int(wrong[0])
+        raise ValueError(
+            f"tree: datum {i} sits in node {tree.leaf[i]} at level {tree.level[tree.leaf[i]]}, "
+            f"but data of this law sit at level {depth}"
+        )
+    if tree.depth > depth:
+        w = int(np.argmax(tree.level))
+        raise ValueError(
+            f"tree: node {w} has level {tree.level[w]}, but this law ends at level {depth}"
+        )
+
+
 def check_occupied(tree: Tree) -> None:
     """Say which node has no data, if any but the root."""
     empty = np.flatnonzero(tree.count[1:] == 0) + 1

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.processes.dislocation import Dislocation
 from sticktree.processes.masses import Masses
 from sticktree.tree import NULL, Tree
 from sticktree.tree_arrays import nodes_by_level
 
 __all__ = ["MassTree", "break_recursively"]
+
+ALL = np.empty(0, dtype=np.int32)  # stands for: all children are sticks
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +31,9 @@ class MassTree:
         The pieces; the k-th child of ω is its k-th stick.
     mass, own, unbroken : read-only float arrays, shape (M,)
         As above. In the Dirichlet fragmentation process only nodes of the last level own mass.
+    n_sticks : read-only int array, shape (M,)
+        How many children of each node are its first sticks, in order; by default all of them. The
+        others are pieces that data chose from what was left, in the order of their appearance.
 
     Examples
     --------
@@ -43,10 +48,13 @@ class MassTree:
     mass: FloatArray
     own: FloatArray
     unbroken: FloatArray
+    n_sticks: IntArray = field(default_factory=lambda: ALL)
 
     def __post_init__(self) -> None:
         """Check the sizes and freeze the arrays."""
-        for name in ("mass", "own", "unbroken"):
+        if self.n_sticks is ALL:
+            object.__setattr__(self, "n_sticks", self.tree.n_children)
+        for name in ("mass", "own", "unbroken", "n_sticks"):
             array = getattr(self, name)
             if array.shape != (self.tree.n_nodes,):
                 raise ValueError(
@@ -98,7 +106,7 @@ def break_recursively(
 
 
 def masses_from_fractions(
-    tree: Tree, fraction: FloatArray, own: FloatArray, unbroken: FloatArray
+    tree: Tree, n_sticks: IntArray, fraction: FloatArray, own: FloatArray, unbroken: FloatArray
 ) -> MassTree:
     """Multiply down the tree: each node's share of its parent, and of itself its own and unbroken.
 
@@ -108,4 +116,4 @@ def masses_from_fractions(
     mass[0] = 1.0
     for nodes in nodes_by_level(tree.level)[1:]:
         mass[nodes] *= mass[tree.parent[nodes]]
-    return MassTree(tree, mass, own * mass, unbroken * mass)
+    return MassTree(tree, mass, own * mass, unbroken * mass, n_sticks)

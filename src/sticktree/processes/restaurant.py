@@ -7,7 +7,7 @@ from scipy.special import gammaln
 
 from sticktree.checks import FloatArray, check_discount, check_generator, check_integer
 from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
-from sticktree.processes.laws import NextDatum, check_expanded
+from sticktree.processes.laws import NextDatum, check_levels
 from sticktree.tree import NULL, Tree
 from sticktree.tree_arrays import nodes_by_level
 
@@ -71,8 +71,7 @@ class NestedRestaurant:
         n = check_integer("n", n, minimum=0)
         check_generator(rng)
         tree = Tree([NULL]) if tree is None else tree
-        if tree.n_data:
-            self._check_tree(tree)
+        check_levels(tree, self.depth)
         leaf = np.concatenate([tree.leaf, np.empty(n, dtype=np.int32)])
         nodes, n_nodes = seat(
             Nodes.of(tree),
@@ -100,7 +99,7 @@ class NestedRestaurant:
         >>> round(math.exp(log_prob), 12)  # 1/2 · 2/3
         0.333333333333
         """
-        self._check_tree(tree)
+        check_levels(tree, self.depth)
         alpha, d = self.concentration.alpha, self.discount
         n_children = _occupied_children(tree)
         inner = np.flatnonzero((tree.level < self.depth) & (tree.count > 0))
@@ -126,7 +125,7 @@ class NestedRestaurant:
         >>> next_datum.reach, next_datum.new_branch
         (array([1.  , 0.5 , 0.25]), array([0.25, 0.  , 0.  ]))
         """
-        self._check_tree(tree)
+        check_levels(tree, self.depth)
         alpha = np.append(self.concentration.alpha, 0.0)[np.minimum(tree.level, self.depth)]
         inner = tree.level < self.depth
         denominator = np.where(inner, tree.count + alpha, 1.0)
@@ -175,23 +174,6 @@ class NestedRestaurant:
             tables = np.where(column <= row, np.exp(log_tables), 0.0)
             nodes = tables @ np.concatenate([np.ones((n, 1)), nodes], axis=1)
         return np.concatenate([[1.0], nodes[-1]])
-
-    def _check_tree(self, tree: Tree) -> None:
-        """Say which node does not fit a tree of this depth, if any."""
-        check_expanded(tree)
-        wrong = np.flatnonzero(tree.level[tree.leaf] != self.depth)
-        if wrong.size:
-            i = int(wrong[0])
-            raise ValueError(
-                f"tree: datum {i} sits in node {tree.leaf[i]} at level "
-                f"{tree.level[tree.leaf[i]]}, but data of this restaurant sit at level {self.depth}"
-            )
-        if tree.depth > self.depth:
-            w = int(np.argmax(tree.level))
-            raise ValueError(
-                f"tree: node {w} has level {tree.level[w]}, but this restaurant ends at level "
-                f"{self.depth}"
-            )
 
 
 def _occupied_children(tree: Tree) -> np.ndarray:

@@ -16,7 +16,7 @@ from sticktree.checks import (
 )
 from sticktree.processes.dislocation import PoissonDirichlet
 from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
-from sticktree.processes.laws import check_expanded, check_occupied
+from sticktree.processes.laws import check_levels, check_occupied
 from sticktree.processes.mass_tree import MassTree, break_recursively, masses_from_fractions
 from sticktree.tree import Tree
 from sticktree.tree_arrays import Children, nodes_by_level
@@ -91,6 +91,9 @@ class RecursiveSticks:
         n = check_integer("n", n, minimum=0)
         check_generator(rng)
         sticks = self.sample(rng) if sticks is None else sticks
+        owners = np.flatnonzero((sticks.own > 0) & (sticks.tree.level != self.depth))
+        if sticks.tree.depth > self.depth or owners.size:
+            raise ValueError(f"sticks must end at level {self.depth}, as those of this law do")
         pieces = np.concatenate([sticks.own, sticks.unbroken])
         counts = rng.multinomial(n, pieces / pieces.sum())
         landed, waiting = np.split(counts, 2)
@@ -102,7 +105,7 @@ class RecursiveSticks:
         tree = sticks.tree
         everyone = np.concatenate([tree.leaf, leaf])
         with_data = Tree(tree.parent, everyone, level=tree.level)
-        return MassTree(with_data, sticks.mass, sticks.own, sticks.unbroken)
+        return MassTree(with_data, sticks.mass, sticks.own, sticks.unbroken, sticks.n_sticks)
 
     def _break_for(
         self, waiting: np.ndarray, sticks: MassTree, rng: np.random.Generator
@@ -140,44 +143,53 @@ class RecursiveSticks:
         unbroken[inner] = mass[inner] * left[inner]
         own = np.append(sticks.own, np.where(level[new] == self.depth, mass[new], 0.0))
         larger = Tree(parent, tree.leaf, level=level)
-        return MassTree(larger, mass, own, unbroken), seats
+        n_sticks = np.append(sticks.n_sticks, np.zeros(new.size, dtype=np.int32))
+        return MassTree(larger, mass, own, unbroken, n_sticks), seats
 
     def redraw(
-        self, tree: Tree, rng: np.random.Generator, order: Literal["tables", "sticks"] = "tables"
+        self,
+        tree: Tree | MassTree,
+        rng: np.random.Generator,
+        order: Literal["tables", "sticks"] = "tables",
     ) -> MassTree:
         """Draw the sticks of a tree from their law given the numbers of data in its nodes.
 
         Parameters
         ----------
-        tree : Tree
-            A tree with data in leaves of the last level.
+        tree : Tree or MassTree
+            A tree with data in leaves of the last level. A MassTree, as :meth:`sample_paths`
+            returns it, knows which of its pieces are sticks, and ``order`` is not used.
         rng : numpy.random.Generator
             Source of randomness.
         order : {"tables", "sticks"}, default="tables"
-            What the order of siblings means. ``"tables"``: nothing; they are the occupied tables
-            of the restaurant, and their shares are Dirichlet(n₁ − d, …, n_K − d, α + K d), the last
-            one unbroken. ``"sticks"``: child k is the k-th stick, as in a result of
-            :meth:`sample_paths`, and ν_k ~ Beta(1 − d + n_k, α + k d + n_{k+1} + …).
+            What the order of siblings means in a Tree. ``"tables"``: nothing; they are the occupied
+            tables of the restaurant, and their shares are Dirichlet(n₁ − d, …, n_K − d, α + K d),
+            the last one unbroken. ``"sticks"``: child k is the k-th stick, and
+            ν_k ~ Beta(1 − d + n_k, α + k d + n_{k+1} + …).
         """
         check_generator(rng)
         if order not in ("tables", "sticks"):
             raise ValueError(f'order must be "tables" or "sticks", got {order!r}')
-        check_expanded(tree)
-        if tree.depth > self.depth:
-            raise ValueError(f"tree has {tree.depth} levels, but these sticks have {self.depth}")
-        every = np.arange(1, tree.n_nodes)
-        if order == "tables":
-            check_occupied(tree)
-            none = np.zeros(tree.n_nodes, dtype=np.int32)
-            fraction, left = self._table_fractions(
-                tree.parent, tree.level, tree.count, none, every, rng
-            )
+        if isinstance(tree, MassTree):
+            n_sticks, tree = tree.n_sticks, tree.tree
+        elif order == "sticks":
+            n_sticks = tree.n_children
         else:
-            fraction, left = self._stick_fractions(tree, rng)
-        last = tree.level == self.depth
-        return masses_from_fractions(
-            tree, fraction, last.astype(np.float64), np.where(last, 0.0, left)
+            n_sticks = np.zeros(tree.n_nodes, dtype=np.int32)
+            check_occupied(tree)
+        check_levels(tree, self.depth)
+        rank = Children.of(tree.parent).rank(tree.parent)
+        is_table = rank > n_sticks[tree.parent]
+        is_table[0] = False
+        fraction, left = self._stick_fractions(tree, np.where(is_table, 0, rank), rng)
+        tables = np.flatnonzero(is_table)
+        share, rest = self._table_fractions(
+            tree.parent, tree.level, tree.count, n_sticks, tables, rng
         )
+        fraction[tables] = left[tree.parent[tables]] * share[tables]
+        last = tree.level == self.depth
+        unbroken = np.where(last, 0.0, left * np.where(tree.n_children > n_sticks, rest, 1.0))
+        return masses_from_fractions(tree, n_sticks, fraction, last.astype(np.float64), unbroken)
 
     def _table_fractions(
         self,
@@ -204,18 +216,22 @@ class RecursiveSticks:
         return share, left / total
 
     def _stick_fractions(
-        self, tree: Tree, rng: np.random.Generator
+        self, tree: Tree, rank: IntArray, rng: np.random.Generator
     ) -> tuple[FloatArray, FloatArray]:
-        """Draw ν for every node given the data on it and on later sticks; multiply along."""
-        rank = Children.of(tree.parent).rank(tree.parent)
+        """Draw ν for every stick given the data on it and beyond it; multiply along.
+
+        ``rank`` numbers the sticks of each node from 1; nodes of rank 0 are left out.
+        """
         share = np.ones(tree.n_nodes)
         left = np.ones(tree.n_nodes)
-        later = tree.count.astype(np.float64)  # data of each node that passed all its sticks so far
-        for nodes in nodes_by_level(rank)[1:]:
+        beyond = tree.count.astype(np.float64)  # data of each node that passed its sticks so far
+        for nodes in nodes_by_level(rank):
+            if rank[nodes[0]] == 0:
+                continue
             above = tree.parent[nodes]
-            later[above] -= tree.count[nodes]
-            beyond = self.concentration.alpha[tree.level[above]] + rank[nodes] * self.discount
-            nu = rng.beta(1 - self.discount + tree.count[nodes], beyond + later[above])
+            beyond[above] -= tree.count[nodes]
+            alpha = self.concentration.alpha[tree.level[above]] + rank[nodes] * self.discount
+            nu = rng.beta(1 - self.discount + tree.count[nodes], alpha + beyond[above])
             share[nodes] = left[above] * nu
             left[above] *= 1 - nu
         return share, left

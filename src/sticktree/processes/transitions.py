@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from sticktree.checks import FloatArray, check_integer, check_positive
+from sticktree.checks import FloatArray, as_numbers, check_integer, check_positive
 
 __all__ = ["GaussianTransition", "TransitionOperator"]
 
@@ -95,13 +95,18 @@ class GaussianTransition(TransitionOperator):
         self._factor = np.linalg.cholesky(sigma) if sigma.ndim == 2 else np.sqrt(sigma)
         self.level_scales = level_scales
         if level_scales is not None and not callable(level_scales):
-            self.level_scales = np.array(level_scales, dtype=np.float64, ndmin=1)
+            self.level_scales = as_numbers("level_scales", level_scales)
+            if self.level_scales.ndim != 1:
+                raise ValueError(f"level_scales must have one number a level, got {level_scales!r}")
             for level in range(self.level_scales.size):
                 self.scale(level)
         self.noise = check_positive("noise", noise, zero=True)
-        self.mean = np.broadcast_to(np.array(mean, dtype=np.float64), (self.dimension,))
-        if not np.isfinite(self.mean).all():
-            raise ValueError(f"mean must be finite, got {mean!r}")
+        centre = as_numbers("mean", mean)
+        if centre.shape not in ((), (self.dimension,)) or not np.isfinite(centre).all():
+            raise ValueError(
+                f"mean must be finite, one number or {self.dimension} of them, got {mean!r}"
+            )
+        self.mean = np.broadcast_to(centre, (self.dimension,))
 
     @property
     def covariance_type(self) -> Literal["spherical", "diag", "full"]:
@@ -172,13 +177,17 @@ class GaussianTransition(TransitionOperator):
 
 
 def _covariance(covariance: float | npt.ArrayLike) -> FloatArray:
-    sigma = np.array(covariance, dtype=np.float64)
     valid = "a positive number, a vector of them, or a symmetric positive definite matrix"
     problem = ValueError(f"covariance must be {valid}, got {covariance!r}")
+    try:
+        sigma = as_numbers("covariance", covariance)
+    except ValueError:
+        raise problem from None
     if sigma.ndim > 2 or sigma.size == 0 or not np.isfinite(sigma).all():
         raise problem
     if sigma.ndim == 2:
-        if sigma.shape[0] != sigma.shape[1] or not np.allclose(sigma, sigma.T):
+        square = sigma.shape[0] == sigma.shape[1]
+        if not square or np.abs(sigma - sigma.T).max() > 1e-9 * np.abs(sigma).max():
             raise problem
         if np.linalg.eigvalsh(sigma)[0] <= 0:
             raise problem
