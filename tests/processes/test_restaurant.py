@@ -260,7 +260,7 @@ def test_one_level_is_the_chinese_restaurant(discount, assert_frequencies):
     np.testing.assert_allclose([exact[shape] for shape in shapes], expected, rtol=1e-11)
     rng = np.random.default_rng(14)
     found = Counter(
-        tuple(sorted(law.sample(n, rng).count[1:].tolist(), reverse=True)) for _ in range(10_000)
+        tuple(sorted(law.sample(n, rng).count[1:].tolist(), reverse=True)) for _ in range(6000)
     )
     assert_frequencies([found[shape] for shape in shapes], expected)
 
@@ -440,7 +440,7 @@ def test_probability_of_binary_is_the_sum_over_binary_trees():
 def test_trees_of_many_steps_are_binary(c):
     # The limit is the Dirichlet diffusion tree, which is binary almost surely.
     rng = np.random.default_rng(18)
-    n, n_trees = 10, 150
+    n, n_trees = 10, 80
     exact, wide = [], []
     for n_steps in (5, 50, 1000):
         law = NestedRestaurant(LogDivergence(c), depth=n_steps)

@@ -36,6 +36,7 @@ def test_no_mass_is_lost(law, truncation, assert_mass_balance):
         assert_mass_balance(paths)
         more = law.sample_paths(20, rng, paths)
         assert_mass_balance(more)
+        assert_mass_balance(law.redraw(more, rng))
         assert_mass_balance(law.redraw(more.tree, rng, order="sticks"))
         assert_mass_balance(law.redraw(more.tree.pruned(), rng, order="tables"))
 
@@ -73,10 +74,10 @@ def test_each_stick_is_a_beta_fraction_of_what_is_left(discount, assert_law):
 
 CASES = [
     # Fine sticks with a discount are many and slow to break, so fewer of them.
-    (0.0, FINE, 2500),
-    (0.0, COARSE, 3500),
-    (0.4, FINE, 500),
-    (0.4, COARSE, 3500),
+    (0.0, FINE, 1500),
+    (0.0, COARSE, 2500),
+    (0.4, FINE, 300),
+    (0.4, COARSE, 2500),
 ]
 
 
@@ -284,7 +285,7 @@ def test_redrawn_sticks_have_their_posterior_law(discount, assert_law):
             left = left - piece
 
 
-@pytest.mark.parametrize("truncation", [0.05, COARSE, 0.95])
+@pytest.mark.parametrize("truncation", [0.1, COARSE, 0.95])
 @pytest.mark.parametrize("discount", [0.0, 0.4])
 def test_sticks_redrawn_given_paths_have_their_prior_law(
     discount, truncation, assert_law, assert_mean
@@ -294,7 +295,7 @@ def test_sticks_redrawn_given_paths_have_their_prior_law(
     law = RecursiveSticks(alpha, depth=1, discount=discount)
     rng = np.random.default_rng(16)
     first, same = [], []
-    for _ in range(2000):
+    for _ in range(1000):
         paths = law.sample_paths(5, rng, law.sample(rng, truncation))
         redrawn = law.redraw(paths, rng)
         first.append(redrawn.mass[1])
@@ -305,6 +306,41 @@ def test_sticks_redrawn_given_paths_have_their_prior_law(
         same.append((redrawn.mass[1:] ** 2).sum() + redrawn.unbroken[0] ** 2 * on_rest)
     assert_law(first, stats.beta(1 - discount, alpha + discount))
     assert_mean(same, (1 - discount) / (1 + alpha))
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.4])
+def test_data_before_and_after_redrawing_have_one_law(discount, count_trees, assert_frequencies):
+    # Sticks given two data, then two more data: together they are four data of the restaurant.
+    # Coarse sticks, so that the first data have broken off pieces of their own.
+    rng = np.random.default_rng(21)
+    law = RecursiveSticks([1.0, 0.7], discount=discount)
+    restaurant = NestedRestaurant([1.0, 0.7], discount=discount)
+    trees = list(enumerate_trees(4, 2))
+
+    def sample():
+        before = law.sample_paths(2, rng, law.sample(rng, 0.8))
+        return law.sample_paths(2, rng, law.redraw(before, rng)).tree.pruned()
+
+    counts, others = count_trees((sample() for _ in range(1800)), trees)
+    assert others == 0
+    assert_frequencies(counts, [math.exp(restaurant.log_prob(tree)) for tree in trees])
+
+
+def test_sticks_are_told_from_pieces_that_data_chose():
+    law = LAWS["pitman-yor"]
+    rng = np.random.default_rng(22)
+    sticks = law.sample(rng, COARSE)
+    np.testing.assert_array_equal(sticks.n_sticks, sticks.tree.n_children)
+    paths = law.sample_paths(20, rng, sticks)
+    n_old = sticks.tree.n_nodes
+    np.testing.assert_array_equal(paths.n_sticks[:n_old], sticks.n_sticks)
+    assert not paths.n_sticks[n_old:].any()
+    again = law.redraw(paths, rng)
+    np.testing.assert_array_equal(again.n_sticks, paths.n_sticks)
+    tables = law.redraw(paths.tree.pruned(), rng, order="tables")
+    assert not tables.n_sticks.any()
+    all_sticks = law.redraw(paths.tree, rng, order="sticks")
+    np.testing.assert_array_equal(all_sticks.n_sticks, paths.tree.n_children)
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])

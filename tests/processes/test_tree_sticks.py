@@ -117,14 +117,14 @@ def frequencies(law, samples, count_trees, assert_frequencies):
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_samples_have_their_exact_probabilities(law, count_trees, assert_frequencies):
     rng = np.random.default_rng(2)
-    samples = (law.sample(2, rng) for _ in range(4000))
+    samples = (law.sample(2, rng) for _ in range(3000))
     frequencies(law, samples, count_trees, assert_frequencies)
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 def test_one_datum_and_then_another_have_the_law_of_two(law, count_trees, assert_frequencies):
     rng = np.random.default_rng(3)
-    samples = (law.sample(1, rng, tree=law.sample(1, rng)) for _ in range(2500))
+    samples = (law.sample(1, rng, tree=law.sample(1, rng)) for _ in range(2000))
     frequencies(law, samples, count_trees, assert_frequencies)
 
 

@@ -1,0 +1,1 @@
+"""The sampler: a state of flat arrays, and one file for each move."""

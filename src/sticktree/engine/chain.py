@@ -1,0 +1,173 @@
+"""One chain: a state, its random numbers, and a sweep of all moves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from sticktree.checks import FloatArray
+from sticktree.engine.concentration import concentration_move
+from sticktree.engine.datum import datum_sweep, insert_datum, settle
+from sticktree.engine.messages import log_determinant
+from sticktree.engine.random import random_state
+from sticktree.engine.regraft import regraft_sweep
+from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
+from sticktree.engine.seats import log_tree_probability
+from sticktree.engine.split_merge import split_merge_sweep
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, empty_state
+from sticktree.model import Model
+
+__all__ = ["Chain", "SweepInfo"]
+
+FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
+
+
+@dataclass(frozen=True)
+class SweepInfo:
+    """What one sweep did."""
+
+    moved: int  # data that changed their leaf
+    regrafted: int  # subtrees that changed their place
+    split_merged: int  # accepted splits and merges
+    n_regrafts: int  # of how many
+    n_split_merges: int
+
+
+class Chain:
+    """A Markov chain over trees and hyper-parameters.
+
+    Parameters
+    ----------
+    data : float array, shape (N, D)
+        Standardised data.
+    model : Model
+        What to sample.
+    rng : numpy.random.Generator
+        The chain's own source of randomness.
+    """
+
+    def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
+        self.model = model
+        self.rng = rng
+        self.raw = data
+        self.words = random_state(rng)
+        self.factor = math.sqrt(FIRST_VARIANCE) * np.eye(data.shape[1])  # A, Σ = A Aᵀ
+        self.state = empty_state(
+            data / math.sqrt(FIRST_VARIANCE),
+            model.shape,
+            model.first_scales(FIRST_VARIANCE),
+            1.0 if model.concentration is None else model.concentration,
+            0.1 if model.discount is None else model.discount,
+            model.noise,
+        )
+        for i in rng.permutation(data.shape[0]):
+            insert_datum(self.state, int(i), self.words)
+
+    def sweep(self) -> SweepInfo:
+        """Apply every move once, or as often as the size of the tree asks for."""
+        state, words = self.state, self.words
+        moved = datum_sweep(state, words)
+        n_regrafts = 1 + int(state.sizes[ALIVE]) // 2
+        regrafted = regraft_sweep(state, words, n_regrafts)
+        n_split_merges = 2 + int(state.sizes[ALIVE]) // 8
+        split_merged = split_merge_sweep(state, words, n_split_merges)
+        self._move_concentration()
+        self._move_scales()
+        return SweepInfo(moved, regrafted, split_merged, n_regrafts, n_split_merges)
+
+    def _move_concentration(self) -> None:
+        model = self.model
+        concentration_move(
+            self.state,
+            self.words,
+            model.concentration is None,
+            model.concentration_prior,
+            model.discount is None,
+            model.discount_prior,
+        )
+
+    def _move_scales(self) -> None:
+        state, model = self.state, self.model
+        n_data, dimension = state.data.shape
+        squares = self._squares()
+        shape, rate = model.precision_prior[0], self._prior_rate()
+        if model.scales == "per_level":
+            scale_sweep(state, self.words, squares, model.scale_prior, shape, rate)
+            settle(state)
+        log_determinant(state, squares)
+        step = draw_covariance(squares, n_data, dimension, shape, rate, self.rng)
+        self.factor = self.factor * step if step.ndim == 1 else self.factor @ step
+        self._whiten()
+
+    def _squares(self) -> FloatArray:
+        dimension = self.raw.shape[1]
+        form = {"spherical": (1, 1), "diag": (1, dimension), "full": (dimension, dimension)}
+        squares = np.zeros(form[self.model.covariance_type])
+        add_squares(self.state, squares)
+        return squares
+
+    def _prior_rate(self) -> FloatArray:
+        """Return b, or b I, in the coordinates whitened by the current Σ."""
+        rate = self.model.precision_prior[1]
+        if self.model.covariance_type == "full":
+            inverse = np.linalg.inv(self.factor)
+            return np.asarray(rate * inverse @ inverse.T)
+        variances = np.diag(self.factor) ** 2
+        used = variances if self.model.covariance_type == "diag" else variances[:1]
+        return rate / used[None, :]
+
+    def _whiten(self) -> None:
+        """Bring the data, and all that depends on them, into the coordinates of the current Σ."""
+        state = self.state
+        if self.model.covariance_type == "full":
+            np.matmul(self.raw, np.linalg.inv(self.factor).T, out=state.data)
+        else:
+            np.divide(self.raw, np.diag(self.factor), out=state.data)
+        for node in np.unique(state.leaf):
+            state.total[node] = 0.0
+        np.add.at(state.total, state.leaf, state.data)
+        settle(state)
+
+    def log_joint(self) -> float:
+        """Return the log density of data, tree and hyper-parameters, in standardised units."""
+        return self.log_prior() + self.log_likelihood()
+
+    def log_likelihood(self) -> float:
+        """Return log p(Y | tree, v, Σ)."""
+        n_data, dimension = self.raw.shape
+        squares = self._squares()
+        log_det = log_determinant(self.state, squares)
+        square = np.trace(squares) if squares.shape[0] == squares.shape[1] else squares.sum()
+        value = dimension * log_det + square + n_data * dimension * math.log(2 * math.pi)
+        return float(-0.5 * value - n_data * np.linalg.slogdet(self.factor)[1])
+
+    def log_prior(self) -> float:
+        """Return the log density of the tree and of all that is learned."""
+        state, model = self.state, self.model
+        c, d = float(state.scalars[FACTOR]), float(state.scalars[DISCOUNT])
+        value = log_tree_probability(state, c, d)
+        if model.concentration is None:
+            value += stats.gamma.logpdf(
+                c, model.concentration_prior[0], scale=1 / model.concentration_prior[1]
+            )
+        if model.discount is None:
+            value += stats.beta.logpdf(d, *model.discount_prior)
+        if model.scales == "per_level":
+            a, b = model.scale_prior
+            value += stats.invgamma.logpdf(state.levels["scale"], a, scale=b).sum()
+        return float(value + self._log_prior_covariance())
+
+    def _log_prior_covariance(self) -> float:
+        a, b = self.model.precision_prior
+        dimension = self.raw.shape[1]
+        variances = np.diag(self.factor) ** 2
+        if self.model.covariance_type == "spherical":
+            return float(stats.invgamma.logpdf(variances[0], a, scale=b))
+        if self.model.covariance_type == "diag":
+            return float(stats.invgamma.logpdf(variances, a, scale=b).sum())
+        covariance = self.factor @ self.factor.T
+        law = stats.invwishart(dimension - 1 + 2 * a, 2 * b * np.eye(dimension))
+        return float(law.logpdf(covariance))

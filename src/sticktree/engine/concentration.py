@@ -1,0 +1,65 @@
+"""The move of c, the factor of the concentrations, and of the discount d: slice sampling.
+
+c ~ Gamma(a, b), d ~ Beta(a, b), and both enter through Π g alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sticktree.engine.random import RandomState
+from sticktree.engine.seats import log_tree_probability, refresh
+from sticktree.engine.slice import slice_sampler
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, State
+from sticktree.jit import jit
+
+__all__ = ["concentration_move"]
+
+
+@jit
+def _log_factor(x: float, parameters: tuple[State, float, float]) -> float:
+    """Return the log density of x = log c."""
+    state, shape, rate = parameters
+    c = math.exp(x)
+    return log_tree_probability(state, c, state.scalars[DISCOUNT]) + shape * x - rate * c
+
+
+@jit
+def _log_discount(x: float, parameters: tuple[State, float, float]) -> float:
+    """Return the log density of x = log(d/(1 − d))."""
+    state, a, b = parameters
+    d = 1.0 / (1.0 + math.exp(-x))
+    if d >= 1.0:
+        return -math.inf
+    prior = -a * math.log1p(math.exp(-x)) - b * math.log1p(math.exp(x))
+    return log_tree_probability(state, state.scalars[FACTOR], d) + prior
+
+
+_draw_factor = slice_sampler(_log_factor)
+_draw_discount = slice_sampler(_log_discount)
+
+
+@jit
+def concentration_move(
+    state: State,
+    rng: RandomState,
+    learn_factor: bool,
+    factor_prior: tuple[float, float],
+    learn_discount: bool,
+    discount_prior: tuple[float, float],
+) -> None:
+    """Redraw c and d, as far as they are learned."""
+    if learn_factor:
+        start = math.log(state.scalars[FACTOR])
+        parameters = (state, factor_prior[0], factor_prior[1])
+        c = math.exp(_draw_factor(start, parameters, 1.0, rng))
+        state.scalars[FACTOR] = c
+        for level in range(state.levels.size):
+            state.levels[level].alpha = c * state.levels[level].shape
+    if learn_discount:
+        d = state.scalars[DISCOUNT]
+        parameters = (state, discount_prior[0], discount_prior[1])
+        x = _draw_discount(math.log(d / (1.0 - d)), parameters, 1.0, rng)
+        state.scalars[DISCOUNT] = 1.0 / (1.0 + math.exp(-x))
+    for k in range(state.sizes[ALIVE]):
+        refresh(state, state.order[k])

@@ -1,0 +1,122 @@
+"""Changes to the compressed tree: attach, detach, count, list."""
+
+from __future__ import annotations
+
+from sticktree.engine.state import ALIVE, FREE, MADE, ROOT, State
+from sticktree.jit import jit
+from sticktree.tree import NULL
+
+__all__ = ["add_data", "attach", "detach", "list_nodes", "make_node", "release_node"]
+
+
+@jit
+def make_node(state: State, level: int) -> int:
+    """Return the number of a new node that hangs nowhere yet."""
+    if state.sizes[FREE] > 0:
+        state.sizes[FREE] -= 1
+        node = state.free[state.sizes[FREE]]
+    else:
+        node = state.sizes[MADE]
+        state.sizes[MADE] += 1
+    state.nodes[node].level = level
+    state.nodes[node].n = 0
+    state.nodes[node].n_children = 0
+    state.nodes[node].first_child = NULL
+    state.nodes[node].parent = NULL
+    for d in range(state.total.shape[1]):
+        state.total[node, d] = 0.0
+    return node
+
+
+@jit
+def release_node(state: State, node: int) -> None:
+    """Give the number of a detached node back."""
+    state.free[state.sizes[FREE]] = node
+    state.sizes[FREE] += 1
+
+
+@jit
+def _link(state: State, node: int, parent: int) -> None:
+    first = state.nodes[parent].first_child
+    state.nodes[node].parent = parent
+    state.nodes[node].previous_sibling = NULL
+    state.nodes[node].next_sibling = first
+    if first != NULL:
+        state.nodes[first].previous_sibling = node
+    state.nodes[parent].first_child = node
+    state.nodes[parent].n_children += 1
+
+
+@jit
+def _unlink(state: State, node: int) -> None:
+    parent, before, after = (
+        state.nodes[node].parent,
+        state.nodes[node].previous_sibling,
+        state.nodes[node].next_sibling,
+    )
+    if before == NULL:
+        state.nodes[parent].first_child = after
+    else:
+        state.nodes[before].next_sibling = after
+    if after != NULL:
+        state.nodes[after].previous_sibling = before
+    state.nodes[parent].n_children -= 1
+    state.nodes[node].parent = NULL
+
+
+@jit
+def add_data(state: State, node: int, change: int) -> None:
+    """Add to the number of data of a node and of all above it."""
+    while node != NULL:
+        state.nodes[node].n += change
+        node = state.nodes[node].parent
+
+
+@jit
+def attach(state: State, node: int, at: int, level: int) -> None:
+    """Hang a detached node below the point at ``level`` on the way down to node ``at``.
+
+    If that point is not ``at`` itself, it lies on the edge above and becomes a branching node.
+    """
+    if state.nodes[at].level != level:
+        above = state.nodes[at].parent
+        fork = make_node(state, level)
+        state.nodes[fork].n = state.nodes[at].n
+        _unlink(state, at)
+        _link(state, fork, above)
+        _link(state, at, fork)
+        at = fork
+    _link(state, node, at)
+    add_data(state, at, state.nodes[node].n)
+
+
+@jit
+def detach(state: State, node: int) -> None:
+    """Take a node with all below it out of the tree; a parent that no longer branches goes too."""
+    above = state.nodes[node].parent
+    _unlink(state, node)
+    add_data(state, above, -state.nodes[node].n)
+    if above != ROOT and state.nodes[above].n_children == 1:
+        only = state.nodes[above].first_child
+        grand = state.nodes[above].parent
+        _unlink(state, only)
+        _unlink(state, above)
+        _link(state, only, grand)
+        release_node(state, above)
+
+
+@jit
+def list_nodes(state: State) -> None:
+    """List the nodes in use, in the order of a depth-first walk."""
+    count = 0
+    node = ROOT
+    while node != NULL:
+        state.order[count] = node
+        count += 1
+        if state.nodes[node].first_child != NULL:
+            node = state.nodes[node].first_child
+            continue
+        while node != ROOT and state.nodes[node].next_sibling == NULL:
+            node = state.nodes[node].parent
+        node = NULL if node == ROOT else state.nodes[node].next_sibling
+    state.sizes[ALIVE] = count
