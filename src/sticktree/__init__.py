@@ -7,7 +7,18 @@
 100
 """
 
+from typing import Any
+
 from sticktree.tree import NULL, Tree
 
-__all__ = ["NULL", "Tree", "__version__"]
+__all__ = ["NULL", "DFPMixture", "DPMixture", "DirichletDiffusionTree", "Tree", "__version__"]
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Load the estimators, and scikit-learn with them, when they are first asked for."""
+    if name in ("DFPMixture", "DPMixture", "DirichletDiffusionTree"):
+        from sticktree import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module 'sticktree' has no attribute {name!r}")

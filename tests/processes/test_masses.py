@@ -99,6 +99,12 @@ def test_unit_is_neutral_for_frag_on_both_sides(seed):
             ("mass", "(1,)", "one entry per node (2)"),
         ),
         (
+            lambda: MassTree(
+                Tree([-1, 0]), np.ones(2), np.ones(2), np.zeros(2), np.zeros(1, dtype=np.int32)
+            ),
+            ("n_sticks", "(1,)", "one entry per node (2)"),
+        ),
+        (
             lambda: MassTree(Tree([-1, 0]), np.ones(2), np.ones(2), np.zeros(3)),
             ("unbroken", "(3,)", "one entry per node (2)"),
         ),

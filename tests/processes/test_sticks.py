@@ -285,6 +285,28 @@ def test_redrawn_sticks_have_their_posterior_law(discount, assert_law):
             left = left - piece
 
 
+@pytest.mark.parametrize("discount", [0.0, 0.5])
+def test_redrawn_pieces_behind_sticks_have_dirichlet_shares_of_the_rest(discount, assert_law):
+    # Three sticks, the second without data, and two pieces that data chose from what was left.
+    alpha, sizes = 0.5, np.array([2, 0, 1, 3, 1])
+    law = RecursiveSticks(alpha, depth=1, discount=discount)
+    tree = Tree([-1] + [0] * 5, leaf=np.repeat(np.arange(1, 6), sizes))
+    own = np.array([0.0, *[0.1] * 5])
+    unbroken = np.array([0.5, *[0.0] * 5])
+    n_sticks = np.array([3, 0, 0, 0, 0, 0], dtype=np.int32)
+    paths = MassTree(tree, np.array([1.0, *own[1:]]), own, unbroken, n_sticks)
+    rng = np.random.default_rng(23)
+    mass = np.array([law.redraw(paths, rng).mass for _ in range(2000)])
+    left = np.ones(2000)
+    for k in (1, 2, 3):
+        beyond = alpha + k * discount + sizes[k:].sum()
+        assert_law(mass[:, k] / left, stats.beta(1 - discount + sizes[k - 1], beyond))
+        left = left - mass[:, k]
+    weights = np.array([3 - discount, 1 - discount, alpha + 5 * discount])
+    for k, weight in ((4, weights[0]), (5, weights[1])):
+        assert_law(mass[:, k] / left, stats.beta(weight, weights.sum() - weight))
+
+
 @pytest.mark.parametrize("truncation", [0.1, COARSE, 0.95])
 @pytest.mark.parametrize("discount", [0.0, 0.4])
 def test_sticks_redrawn_given_paths_have_their_prior_law(

@@ -15,12 +15,14 @@ from sticktree.engine.messages import log_determinant
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
-from sticktree.engine.seats import log_tree_probability
+from sticktree.engine.seats import log_tree_probability, set_scales
 from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, empty_state
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, State, empty_state
+from sticktree.engine.structure import load_tree
 from sticktree.model import Model
+from sticktree.tree import Tree
 
-__all__ = ["Chain", "SweepInfo"]
+__all__ = ["Chain", "SweepInfo", "rebuild"]
 
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
@@ -34,6 +36,18 @@ class SweepInfo:
     split_merged: int  # accepted splits and merges
     n_regrafts: int  # of how many
     n_split_merges: int
+
+
+def rebuild(
+    state: State, tree: Tree, concentration: float, discount: float, scales: FloatArray
+) -> None:
+    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
+    load_tree(state, tree.parent, tree.level, tree.leaf)
+    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
+    state.levels["alpha"] = concentration * state.levels["shape"]
+    state.levels["scale"] = scales
+    set_scales(state)
+    settle(state)
 
 
 class Chain:

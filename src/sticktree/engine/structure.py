@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from sticktree.checks import IntArray
 from sticktree.engine.state import ALIVE, FREE, MADE, ROOT, State
 from sticktree.jit import jit
 from sticktree.tree import NULL
 
-__all__ = ["add_data", "attach", "detach", "list_nodes", "make_node", "release_node"]
+__all__ = [
+    "add_data",
+    "attach",
+    "detach",
+    "list_nodes",
+    "load_tree",
+    "make_node",
+    "release_node",
+]
 
 
 @jit
@@ -120,3 +129,20 @@ def list_nodes(state: State) -> None:
             node = state.nodes[node].parent
         node = NULL if node == ROOT else state.nodes[node].next_sibling
     state.sizes[ALIVE] = count
+
+
+@jit
+def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -> None:
+    """Replace the tree of a state by a compressed one whose nodes keep their numbers."""
+    state.sizes[FREE] = 0
+    state.sizes[MADE] = 0
+    for node in range(parent.size):
+        made = make_node(state, level[node])
+        if node != ROOT:
+            _link(state, made, parent[node])
+    for i in range(leaf.size):
+        state.leaf[i] = leaf[i]
+        add_data(state, leaf[i], 1)
+        for d in range(state.data.shape[1]):
+            state.total[leaf[i], d] += state.data[i, d]
+    list_nodes(state)

@@ -1,0 +1,182 @@
+"""Draws of trees and parameters, kept compactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.tree import Tree
+
+if TYPE_CHECKING:
+    from sticktree.engine.chain import Chain
+
+__all__ = ["Draw", "Posterior"]
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One draw from the posterior.
+
+    Attributes
+    ----------
+    leaf, parent, level : unsigned integer arrays
+        The tree, compressed, in the smallest integers that hold it; see :attr:`tree`.
+    scales : float array, shape (L + 1,)
+        v_l, in units of Σ.
+    factor : float array, shape (), (D,) or (D, D)
+        A with Σ = A Aᵀ, in standardised units: a number if spherical, its diagonal if diagonal.
+    concentration, discount, log_joint : float
+        c, d, and the log density of data, tree and parameters.
+    """
+
+    leaf: npt.NDArray[Any]
+    parent: npt.NDArray[Any]
+    level: npt.NDArray[Any]
+    scales: FloatArray
+    factor: FloatArray
+    concentration: float
+    discount: float
+    log_joint: float
+
+    @classmethod
+    def of(cls, chain: Chain) -> Draw:
+        """Copy what a chain has now."""
+        from sticktree.engine.state import DISCOUNT, FACTOR, tree_of
+
+        tree = tree_of(chain.state)
+        diagonal = np.diag(chain.factor).copy()
+        form = {"spherical": diagonal[0], "diag": diagonal, "full": chain.factor.copy()}
+        small = np.min_scalar_type(tree.n_nodes)
+        return cls(
+            leaf=tree.leaf.astype(small),
+            parent=np.maximum(tree.parent, 0).astype(small),
+            level=tree.level.astype(np.min_scalar_type(tree.depth)),
+            scales=chain.state.levels["scale"].copy(),
+            factor=np.asarray(form[chain.model.covariance_type]),
+            concentration=float(chain.state.scalars[FACTOR]),
+            discount=float(chain.state.scalars[DISCOUNT]),
+            log_joint=chain.log_joint(),
+        )
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of the draw, compressed: branching nodes and leaves."""
+        parent = self.parent.astype(np.int32)
+        parent[0] = -1
+        return Tree(parent, self.leaf.astype(np.int32), level=self.level.astype(np.int32))
+
+    @property
+    def nbytes(self) -> int:
+        """Size of its arrays in memory."""
+        arrays = (self.leaf, self.parent, self.level, self.scales, self.factor)
+        return sum(array.nbytes for array in arrays) + 24
+
+    def nodes_per_level(self, depth: int) -> IntArray:
+        """Return how many nodes the tree has at levels 1 to ``depth``, with those on edges."""
+        level = self.level.astype(np.int64)
+        above = level[self.parent]
+        ends = np.zeros(depth + 2, dtype=np.int64)
+        np.add.at(ends, above[1:] + 1, 1)
+        np.add.at(ends, level[1:] + 1, -1)
+        return np.cumsum(ends)[1 : depth + 1].astype(np.int32)
+
+
+class Posterior:
+    """Draws of several chains.
+
+    Parameters
+    ----------
+    chains : list of list of Draw
+        The draws of each chain, equally many.
+    depth : int
+        Number of levels of the trees below the root.
+    """
+
+    def __init__(self, chains: list[list[Draw]], depth: int) -> None:
+        self.chains = chains
+        self.depth = depth
+
+    @property
+    def n_chains(self) -> int:
+        """Number of chains."""
+        return len(self.chains)
+
+    @property
+    def n_draws(self) -> int:
+        """Number of draws of each chain."""
+        return min((len(chain) for chain in self.chains), default=0)
+
+    @property
+    def draws(self) -> list[Draw]:
+        """All draws, chain after chain."""
+        return [draw for chain in self.chains for draw in chain]
+
+    @property
+    def nbytes_per_draw(self) -> float:
+        """Mean size of a draw in memory."""
+        return float(np.mean([draw.nbytes for draw in self.draws]))
+
+    def __len__(self) -> int:
+        """Return the number of all draws."""
+        return sum(len(chain) for chain in self.chains)
+
+    def __repr__(self) -> str:
+        """Return the numbers of chains and draws, and their size."""
+        size = f"{self.nbytes_per_draw:,.0f} bytes each" if len(self) else "none yet"
+        return f"Posterior(n_chains={self.n_chains}, n_draws={self.n_draws}, {size})"
+
+    @cached_property
+    def _tracked_pairs(self) -> tuple[IntArray, IntArray]:
+        """Twelve pairs of rows, spread over the data, whose meeting depths are followed."""
+        n_data = self.draws[0].leaf.size
+        rows = np.random.default_rng(0).integers(n_data, size=(2, 12)).astype(np.int32)
+        return rows[0], rows[1]
+
+    def scalars(self) -> dict[str, npt.NDArray[Any]]:
+        """Return label-free numbers of every draw, each of shape (n_chains, n_draws, …).
+
+        These are what convergence is judged by: log joint, numbers of nodes at each level, c, d,
+        scales and the mean level at which tracked pairs of rows meet.
+        """
+        kept = [chain[: self.n_draws] for chain in self.chains]
+
+        def collect(value: Any) -> npt.NDArray[Any]:
+            return np.array([[value(draw) for draw in chain] for chain in kept])
+
+        first, second = self._tracked_pairs
+        return {
+            "log_joint": collect(lambda draw: draw.log_joint),
+            "nodes": collect(lambda draw: draw.nodes_per_level(self.depth)),
+            "concentration": collect(lambda draw: draw.concentration),
+            "discount": collect(lambda draw: draw.discount),
+            "scales": collect(lambda draw: draw.scales),
+            "noise": collect(_noise),
+            "meeting_level": collect(lambda draw: draw.tree.meeting_level(first, second).mean()),
+        }
+
+    def labels(self, level: int) -> npt.NDArray[np.int32]:
+        """Return the flat clustering at a level of every draw, shape (all draws, N)."""
+        check_integer("level", level, minimum=0)
+        return np.array([draw.tree.cut(level) for draw in self.draws])
+
+    def to_arviz(self) -> Any:
+        """Return the scalars as ArviZ's DataTree (needs arviz-base)."""
+        try:
+            from arviz_base import from_dict
+        except ImportError:
+            raise ImportError(
+                "to_arviz needs arviz-base: install it with `pip install sticktree[arviz]`"
+            ) from None
+        return from_dict({"posterior": self.scalars()})
+
+
+def _noise(draw: Draw) -> float:
+    """Return the geometric mean of the standard deviations of the noise."""
+    if draw.factor.ndim == 2:
+        return float(np.exp(np.linalg.slogdet(draw.factor)[1] / draw.factor.shape[0]))
+    return float(np.exp(np.mean(np.log(np.abs(draw.factor)))))

@@ -1,0 +1,100 @@
+"""Running chains as a person does: in parallel, watched, interrupted, saved and resumed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sticktree.checks import FloatArray
+from sticktree.model import Model
+from sticktree.posterior.draws import Draw
+
+if TYPE_CHECKING:
+    from sticktree.engine.chain import Chain, SweepInfo
+
+__all__ = ["Run", "Schedule", "sample"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long chains run: ``n_warmup`` sweeps, then ``n_draws`` draws ``thin`` sweeps apart."""
+
+    n_warmup: int
+    n_draws: int
+    thin: int = 1
+
+    def prolonged(self, n_draws: int) -> Schedule:
+        """Return a schedule with ``n_draws`` more draws."""
+        return Schedule(self.n_warmup, self.n_draws + n_draws, self.thin)
+
+    @property
+    def n_sweeps(self) -> int:
+        """All sweeps of one chain."""
+        return self.n_warmup + self.n_draws * self.thin
+
+
+@dataclass
+class Run:
+    """A chain with the draws it has made."""
+
+    chain: Chain
+    draws: list[Draw] = field(default_factory=list)
+    n_sweeps: int = 0
+
+    @classmethod
+    def start(cls, data: FloatArray, model: Model, seed: np.random.SeedSequence) -> Run:
+        """Start a chain from its own seed."""
+        from sticktree.engine.chain import Chain
+
+        return cls(Chain(data, model, np.random.default_rng(seed)))
+
+    def sweeps(self, schedule: Schedule) -> Iterator[SweepInfo]:
+        """Sweep until the schedule is done, and yield after every sweep."""
+        while self.n_sweeps < schedule.n_sweeps:
+            info = self.chain.sweep()
+            self.n_sweeps += 1
+            past = self.n_sweeps - schedule.n_warmup
+            if past > 0 and past % schedule.thin == 0:
+                self.draws.append(Draw.of(self.chain))
+            yield info
+
+
+def sample(
+    runs: list[Run],
+    schedule: Schedule,
+    n_jobs: int,
+    watch: Callable[[int, Run], None] = lambda k, run: None,
+) -> bool:
+    """Sweep all runs in threads until they are done; return False if interrupted.
+
+    ``watch(k, run)`` is called after every sweep of run k, from its thread. On Ctrl-C each run
+    finishes its sweep, and all draws made so far are kept. What a run draws does not depend on
+    the others, nor on ``n_jobs``.
+    """
+    stop = threading.Event()
+
+    def work(k: int) -> None:
+        for _ in runs[k].sweeps(schedule):
+            watch(k, runs[k])
+            if stop.is_set():
+                return
+
+    with ThreadPoolExecutor(max_workers=n_jobs) as pool:
+        futures = [pool.submit(work, k) for k in range(len(runs))]
+        try:
+            for future in futures:
+                future.result()
+        except KeyboardInterrupt:
+            stop.set()
+            for future in futures:
+                future.cancel()
+            return False
+        except BaseException:
+            stop.set()
+            raise
+    return True
