@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, TransformerM
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sticktree.checkpoint import Checkpoint
 from sticktree.checks import (
     FloatArray,
     IntArray,
@@ -34,6 +37,8 @@ from sticktree.progress import watching
 from sticktree.sampling import Run, Schedule, sample
 
 __all__ = ["DFPMixture", "DPMixture", "DirichletDiffusionTree"]
+
+SECONDS_BETWEEN_SAVES = 30.0
 
 
 class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -84,6 +89,9 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         Go on from the last fit: keep its draws and add ``n_draws`` more.
     progress : bool or None, default=None
         Show the progress of every chain; None does so on a terminal.
+    checkpoint : path or None, default=None
+        A folder in which the run is saved every half minute and at its end. A fit with the same
+        data, parameters and seed goes on from there, to the identical draws.
 
     Attributes
     ----------
@@ -143,6 +151,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         random_state: Any = None,
         warm_start: bool = False,
         progress: bool | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.depth = depth
         self.divergence = divergence
@@ -164,6 +173,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         self.random_state = random_state
         self.warm_start = warm_start
         self.progress = progress
+        self.checkpoint = checkpoint
 
     _data: FloatArray  # standardised
     _done: Schedule
@@ -181,18 +191,44 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         if going_on:
             self._check_same(data)
             schedule = self._done.prolonged(schedule.n_draws)
-        else:
-            seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
-            self._runs = [Run.start(data, model, seed) for seed in seeds]
+        checkpoint = self._checkpoint(data)
+        if not going_on:
+            self._runs = self._start(data, model, checkpoint)
         n_jobs = self._threads()
         with watching(self.progress, self.n_chains, schedule) as watch:
-            finished = sample(self._runs, schedule, n_jobs, watch)
+            finished = sample(self._runs, schedule, n_jobs, _also_save(watch, checkpoint))
+        if checkpoint is not None:
+            for k, run in enumerate(self._runs):
+                checkpoint.save(k, run)
         self._model_, self._data, self._done = model, data, schedule
         self.posterior_ = Posterior([run.draws for run in self._runs], model.depth)
         if not finished:
             self._say_interrupted()
         self._summarise()
         return self
+
+    def _checkpoint(self, data: FloatArray) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        ignored = {"n_draws", "n_jobs", "warm_start", "progress", "checkpoint", "level"}
+        known = {k: v for k, v in self.get_params().items() if k not in ignored}
+        return Checkpoint(self.checkpoint, data, known)
+
+    def _start(self, data: FloatArray, model: Model, checkpoint: Checkpoint | None) -> list[Run]:
+        """Start every chain, or go on where it was saved."""
+        seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
+        saved: list[Run | None] = [None] * self.n_chains
+        if checkpoint is not None:
+            if self.random_state is None:
+                raise ValueError("checkpoint needs a random_state, so that a run can go on")
+            if checkpoint.exists():
+                saved = [checkpoint.load(k, model) for k in range(self.n_chains)]
+            else:
+                checkpoint.begin()
+        return [
+            Run.start(data, model, seed) if run is None else run
+            for run, seed in zip(saved, seeds, strict=True)
+        ]
 
     def _summarise(self) -> None:
         self.tree_ = best_draw(self.posterior_.draws, self._level()).tree
@@ -403,6 +439,24 @@ class DirichletDiffusionTree(DFPMixture):
             warm_start=warm_start,
             progress=progress,
         )
+
+
+def _also_save(
+    watch: Callable[[int, Run], None], checkpoint: Checkpoint | None
+) -> Callable[[int, Run], None]:
+    """Return a watcher that also saves each chain from time to time."""
+    if checkpoint is None:
+        return watch
+    last: dict[int, float] = {}
+
+    def both(k: int, run: Run) -> None:
+        watch(k, run)
+        now = time.monotonic()
+        if now - last.setdefault(k, now) > SECONDS_BETWEEN_SAVES:
+            checkpoint.save(k, run)
+            last[k] = now
+
+    return both
 
 
 def _pair(name: str, value: Any) -> tuple[float, float]:

@@ -337,13 +337,16 @@ def test_kernel_seats_data_like_its_naive_twin(law):
         assert larger.paths() == naive_seating(30, more, alpha, law.discount, paths)
 
 
+DEEP = NestedRestaurant(0.002, depth=600)
+
+
 def test_kernel_seats_data_like_its_naive_twin_in_a_deep_tree():
-    # The products of counts along these paths are beyond the range of floating-point numbers.
-    alpha = [0.005] * 250
-    uniform = np.random.default_rng(20).random((25, 2)).tolist()
-    tree = NestedRestaurant(alpha).sample(25, np.random.default_rng(20))
-    assert tree.paths() == naive_seating(25, uniform, alpha, 0.0, [])
-    assert 1 < tree.leaves.size < 25
+    uniform = np.random.default_rng(20).random((20, 2)).tolist()
+    tree = DEEP.sample(20, np.random.default_rng(20))
+    assert tree.paths() == naive_seating(20, uniform, DEEP.concentration.alpha.tolist(), 0.0, [])
+    assert 1 < tree.leaves.size < 20
+    # The product of the counts along a path is beyond the range of floating-point numbers.
+    assert max(np.log10(tree.count[tree.path(leaf)]).sum() for leaf in tree.leaf) > 308
 
 
 def seating_arguments(rng):
@@ -394,9 +397,9 @@ def test_kernel_seats_every_party_below_its_own_root():
     assert (arguments["leaf"][60:64] == 5).all()
 
 
-def test_interpreted_kernel_draws_the_trees_of_the_compiled_one(monkeypatch):
+@pytest.mark.parametrize("law", [LAWS["pitman-yor"], DEEP], ids=["pitman-yor", "deep"])
+def test_interpreted_kernel_draws_the_trees_of_the_compiled_one(law, monkeypatch):
     # The whole kernel in the interpreter, helpers too: sees into code that the compiler hides.
-    law = LAWS["pitman-yor"]
     compiled = law.sample(50, np.random.default_rng(19))
     for name, kernel in vars(seating).copy().items():
         if hasattr(kernel, "py_func"):

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.cli.output import add_seed, atomically, output_folder, seed_of
+from sticktree.cli.output import add_seed, output_folder, seed_of
+from sticktree.files import atomically
 
 __all__ = ["add_to"]
 

@@ -1,13 +1,10 @@
-"""Files that appear whole or not at all, and the seed that made them."""
+"""Where output goes, and the seed that made it."""
 
 from __future__ import annotations
 
 import argparse
 import platform
 import secrets
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +12,7 @@ import numpy as np
 
 from sticktree import __version__
 
-__all__ = ["add_seed", "atomically", "output_folder", "provenance", "seed_of"]
-
-
-@contextmanager
-def atomically(path: Path) -> Iterator[Path]:
-    """Yield a temporary path next to ``path``; rename it when all is written, else remove it."""
-    with tempfile.NamedTemporaryFile(
-        dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix, delete=False
-    ) as file:
-        temporary = Path(file.name)
-    try:
-        yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+__all__ = ["add_seed", "output_folder", "provenance", "seed_of"]
 
 
 def output_folder(folder: Path, names: list[str], *, overwrite: bool) -> Path:

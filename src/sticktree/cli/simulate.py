@@ -11,7 +11,8 @@ from typing import IO, Any
 import numpy as np
 
 from sticktree.checks import check_integer, check_positive
-from sticktree.cli.output import add_seed, atomically, output_folder, provenance, seed_of
+from sticktree.cli.output import add_seed, output_folder, provenance, seed_of
+from sticktree.files import atomically
 
 __all__ = ["add_to"]
 

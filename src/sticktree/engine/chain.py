@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from sticktree.checks import FloatArray
@@ -17,8 +19,8 @@ from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
 from sticktree.engine.seats import log_tree_probability, set_scales
 from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, State, empty_state
-from sticktree.engine.structure import load_tree
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, FREE, MADE, State, empty_state
+from sticktree.engine.structure import list_nodes, load_tree
 from sticktree.model import Model
 from sticktree.tree import Tree
 
@@ -79,6 +81,46 @@ class Chain:
         )
         for i in rng.permutation(data.shape[0]):
             insert_datum(self.state, int(i), self.words)
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that it takes to go on with the identical draws, but the data."""
+        state = self.state
+        made, free = int(state.sizes[MADE]), int(state.sizes[FREE])
+        return {
+            "nodes": state.nodes[:made].copy(),
+            "total": state.total[:made].copy(),
+            "free": state.free[:free].copy(),
+            "sizes": state.sizes.copy(),
+            "levels": state.levels.copy(),
+            "scalars": state.scalars.copy(),
+            "leaf": state.leaf.copy(),
+            "factor": self.factor.copy(),
+            "words": self.words.copy(),
+        }
+
+    @classmethod
+    def restored(
+        cls,
+        data: FloatArray,
+        model: Model,
+        rng: np.random.Generator,
+        snapshot: dict[str, npt.NDArray[Any]],
+    ) -> Chain:
+        """Return a chain that goes on where a snapshot was taken."""
+        chain = cls.__new__(cls)
+        chain.model, chain.rng, chain.raw = model, rng, data
+        chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
+        shape = np.ones(model.depth)
+        chain.state = empty_state(data, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
+        state = chain.state
+        state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
+        state.total[: len(snapshot["total"])] = snapshot["total"]
+        state.free[: snapshot["free"].size] = snapshot["free"]
+        for name in ("sizes", "levels", "scalars", "leaf"):
+            getattr(state, name)[:] = snapshot[name]
+        list_nodes(state)
+        chain._whiten()
+        return chain
 
     def sweep(self) -> SweepInfo:
         """Apply every move once, or as often as the size of the tree asks for."""
