@@ -337,7 +337,7 @@ def test_kernel_seats_data_like_its_naive_twin(law):
         assert larger.paths() == naive_seating(30, more, alpha, law.discount, paths)
 
 
-DEEP = NestedRestaurant(0.002, depth=600)
+DEEP = NestedRestaurant(0.003, depth=400)
 
 
 def test_kernel_seats_data_like_its_naive_twin_in_a_deep_tree():

@@ -317,7 +317,7 @@ def test_sticks_redrawn_given_paths_have_their_prior_law(
     law = RecursiveSticks(alpha, depth=1, discount=discount)
     rng = np.random.default_rng(16)
     first, same = [], []
-    for _ in range(1000):
+    for _ in range(700):
         paths = law.sample_paths(5, rng, law.sample(rng, truncation))
         redrawn = law.redraw(paths, rng)
         first.append(redrawn.mass[1])

@@ -26,6 +26,7 @@ from sticktree.tree import Tree
 
 __all__ = ["Chain", "SweepInfo", "rebuild"]
 
+MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
 
@@ -126,9 +127,9 @@ class Chain:
         """Apply every move once, or as often as the size of the tree asks for."""
         state, words = self.state, self.words
         moved = datum_sweep(state, words)
-        n_regrafts = 1 + int(state.sizes[ALIVE]) // 2
+        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
         regrafted = regraft_sweep(state, words, n_regrafts)
-        n_split_merges = 2 + int(state.sizes[ALIVE]) // 8
+        n_split_merges = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
         split_merged = split_merge_sweep(state, words, n_split_merges)
         self._move_concentration()
         self._move_scales()

@@ -15,7 +15,7 @@ datum's own leaf is left out: all of them together cannot show in double precisi
 *New branches.* Their weights are bounded without looking at the datum (seats.py). The choice is
 made with the bounds in their place; if it falls on a new branch, its exact weight is computed and
 the choice stands with probability weight/bound, else it is made again. That is rejection sampling,
-and exact. Where the bounds outweigh the leaves, everything is computed instead.
+and exact. Where the bounds outweigh the leaves, all weights are computed instead.
 """
 
 from __future__ import annotations
@@ -33,9 +33,17 @@ from sticktree.engine.structure import add_data, attach, detach, list_nodes, mak
 from sticktree.jit import jit
 from sticktree.tree import NULL
 
-__all__ = ["datum_sweep", "insert_datum", "settle"]
+__all__ = [
+    "datum_sweep",
+    "insert_datum",
+    "log_density",
+    "settle",
+    "settle_attached",
+    "settle_detached",
+]
 
 NEGLIGIBLE = 41.0  # e⁻⁴¹ is 1.6e-18
+TINY = 1e-280  # sums of weights below this may have lost some to underflow
 
 
 @jit
@@ -46,6 +54,26 @@ def settle(state: State) -> None:
         receive(state, state.order[k])
         refresh(state, state.order[k])
     send(state)
+
+
+@jit
+def settle_detached(state: State, changed: int) -> None:
+    """Recompute what a `detach` has changed; ``changed`` is what it returned."""
+    list_nodes(state)
+    receive_path(state, changed)
+    refresh_path(state, changed)
+    send(state)
+
+
+@jit
+def settle_attached(state: State, node: int, shortened: int) -> None:
+    """Recompute what an `attach` has changed, but means and variances."""
+    list_nodes(state)
+    if shortened != NULL:
+        receive(state, shortened)
+        refresh(state, shortened)
+    receive_path(state, node)
+    refresh_path(state, node)
 
 
 @jit
@@ -69,9 +97,9 @@ def move_datum(state: State, i: int, rng: RandomState) -> int:
     """Let one datum choose its leaf given all others; return 1 if it changed, else 0."""
     old = state.leaf[i]
     if state.nodes[old].n == 1:
-        detach(state, old)
+        changed = detach(state, old)
         release_node(state, old)
-        settle(state)
+        settle_detached(state, changed)
         leaf, level = _choose(state, i, NULL, rng)
         _enter(state, i, leaf, level)
         return 1
@@ -97,13 +125,12 @@ def _enter(state: State, i: int, at: int, level: int) -> None:
         state.total[leaf, d] += state.data[i, d]
     if fresh:
         state.nodes[leaf].n = 1
-        attach(state, leaf, at, level)
-        settle(state)
+        settle_attached(state, leaf, attach(state, leaf, at, level))
     else:
         add_data(state, leaf, 1)
         receive_path(state, leaf)
         refresh_path(state, leaf)
-        send(state)
+    send(state)
 
 
 @jit
@@ -119,7 +146,12 @@ def _choose(state: State, i: int, old: int, rng: RandomState) -> tuple[int, int]
     bounds = _walk(state, old)
     total = _weigh_leaves(state, y, old, lack)
     if not total > 0.1 * bounds:
-        return _choose_exactly(state, y, lack, rng)
+        branches, node, level = _weigh_branches(state, y, lack, rng)
+        if not total + branches > TINY:
+            return _choose_by_logs(state, y, lack, rng)
+        if uniform(rng) * (total + branches) >= total:
+            return node, level
+        return _find_leaf(state, uniform(rng) * total), state.levels.size - 1
     while True:
         point = uniform(rng) * (total + bounds)
         if point < total:
@@ -299,8 +331,40 @@ def _find_branch(state: State, y: FloatArray, lack: float, point: float) -> tupl
 
 
 @jit
-def _choose_exactly(state: State, y: FloatArray, lack: float, rng: RandomState) -> tuple[int, int]:
-    """Choose among all leaves and new branches by their exact log weights."""
+def _weigh_branches(
+    state: State, y: FloatArray, lack: float, rng: RandomState
+) -> tuple[float, int, int]:
+    """Return the sum of the weights of all new branches, and one of them drawn by weight."""
+    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    total, chosen, chosen_level = 0.0, NULL, 0
+    for k in range(state.sizes[ALIVE]):
+        node = state.order[k]
+        level = state.nodes[node].level
+        if node != ROOT:
+            above = state.nodes[node].parent
+            n = state.nodes[node].n - state.nodes[node].left
+            passing = state.nodes[above].path * _inverse(state, above) * (n - d)
+            for j in range(state.nodes[above].level + 1, level):
+                seats = n + state.levels[j].alpha
+                weight = passing * (state.levels[j].alpha + d) / seats
+                weight *= math.exp(log_density(state, node, j, y, tail(state, j), lack))
+                total += weight
+                if uniform(rng) * total < weight:
+                    chosen, chosen_level = node, j
+                passing *= (n - d) / seats
+        if level < depth:
+            alpha = state.levels[level].alpha + d * state.nodes[node].n_children
+            weight = state.nodes[node].path * _inverse(state, node) * alpha
+            weight *= math.exp(log_density(state, node, level, y, tail(state, level), lack))
+            total += weight
+            if uniform(rng) * total < weight:
+                chosen, chosen_level = node, level
+    return total, chosen, chosen_level
+
+
+@jit
+def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) -> tuple[int, int]:
+    """Choose among all leaves and new branches where the weights themselves are too small."""
     depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
     best, chosen, chosen_level = -np.inf, NULL, 0
     for k in range(state.sizes[ALIVE]):

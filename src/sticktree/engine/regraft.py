@@ -13,7 +13,8 @@ import math
 
 import numpy as np
 
-from sticktree.engine.datum import log_density, settle
+from sticktree.engine.datum import log_density, settle_attached, settle_detached
+from sticktree.engine.messages import send
 from sticktree.engine.random import RandomState, gumbel, integer
 from sticktree.engine.state import ALIVE, DISCOUNT, ROOT, State
 from sticktree.engine.structure import attach, detach
@@ -45,6 +46,7 @@ def regraft_sweep(state: State, rng: RandomState, n_moves: int) -> int:
                     moved += regraft(state, state.order[k], ceiling, rng)
                     break
                 left -= 1
+    send(state)
     return moved
 
 
@@ -59,18 +61,16 @@ def _crosses(state: State, node: int, level: int) -> bool:
 def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
     """Let the subtree that starts at ``ceiling``, on the way down to ``top``, choose its place.
 
-    Return 1 if it changed, else 0.
+    Return 1 if it changed, else 0. Means and variances are left to whoever needs them next.
     """
     above = state.nodes[top].parent
     sibling = state.nodes[top].next_sibling
     if sibling == NULL:
         sibling = state.nodes[top].previous_sibling
     level_before = state.nodes[above].level
-    detach(state, top)
-    settle(state)
+    settle_detached(state, detach(state, top))
     at, level = _choose_place(state, top, ceiling, rng)
-    attach(state, top, at, level)
-    settle(state)
+    settle_attached(state, top, attach(state, top, at, level))
     now = state.nodes[top].parent
     same = state.nodes[now].level == level_before and state.nodes[sibling].parent == now
     return 0 if same else 1

@@ -82,12 +82,15 @@ def add_data(state: State, node: int, change: int) -> None:
 
 
 @jit
-def attach(state: State, node: int, at: int, level: int) -> None:
+def attach(state: State, node: int, at: int, level: int) -> int:
     """Hang a detached node below the point at ``level`` on the way down to node ``at``.
 
     If that point is not ``at`` itself, it lies on the edge above and becomes a branching node.
+    Return the node whose edge has become shorter, or NULL if none has.
     """
+    shortened = NULL
     if state.nodes[at].level != level:
+        shortened = at
         above = state.nodes[at].parent
         fork = make_node(state, level)
         state.nodes[fork].n = state.nodes[at].n
@@ -97,11 +100,15 @@ def attach(state: State, node: int, at: int, level: int) -> None:
         at = fork
     _link(state, node, at)
     add_data(state, at, state.nodes[node].n)
+    return shortened
 
 
 @jit
-def detach(state: State, node: int) -> None:
-    """Take a node with all below it out of the tree; a parent that no longer branches goes too."""
+def detach(state: State, node: int) -> int:
+    """Take a node with all below it out of the tree; a parent that no longer branches goes too.
+
+    Return the deepest node that stays and has changed.
+    """
     above = state.nodes[node].parent
     _unlink(state, node)
     add_data(state, above, -state.nodes[node].n)
@@ -112,6 +119,8 @@ def detach(state: State, node: int) -> None:
         _unlink(state, above)
         _link(state, only, grand)
         release_node(state, above)
+        return only
+    return above
 
 
 @jit
