@@ -254,18 +254,26 @@ def _weigh_leaves(state: State, y: FloatArray, old: int, lack: float) -> float:
         if leaf != old:
             # Out of reach if |y − M′|² > 2 s·limit, where |y − M′| ≥ |y − M| − |c δ|.
             c = state.nodes[leaf].covariance
-            square = 0.0
-            for d in range(y.size):
-                square += (y[d] - state.mean[leaf, d]) ** 2
             reach = size * math.sqrt(state.nodes[leaf].variance + c * c * lack + r) + c * shift
-            if square > reach * reach:
+            if _is_beyond(y, state.mean, leaf, reach * reach):
                 state.nodes[leaf].weight = 0.0
             else:
-                state.nodes[leaf].weight = state.nodes[leaf].path * _leaf_density(
-                    state, leaf, y, lack
-                )
+                density = _leaf_density(state, leaf, y, lack)
+                state.nodes[leaf].weight = state.nodes[leaf].path * density
         total += state.nodes[leaf].weight
     return total
+
+
+@jit
+def _is_beyond(x: FloatArray, mean: FloatArray, node: int, square: float) -> bool:
+    """Tell whether |x − mean of node|² exceeds ``square``, and look no further once it does."""
+    found = 0.0
+    for start in range(0, x.size, 4):
+        for d in range(start, min(start + 4, x.size)):
+            found += (x[d] - mean[node, d]) ** 2
+        if found > square:
+            return True
+    return False
 
 
 @jit

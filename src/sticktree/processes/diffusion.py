@@ -88,6 +88,11 @@ class DiffusionModel:
     def extend(self, simulation: Simulation, n: int, rng: np.random.Generator) -> Simulation:
         """Draw ``n`` more data that continue the same tree; all that is there stays."""
         check_generator(rng)
+        if simulation.data.shape[1] != self.transition.dimension:
+            raise ValueError(
+                f"simulation has dimension {simulation.data.shape[1]}, but this model's transition "
+                f"has {self.transition.dimension}"
+            )
         old = simulation.tree
         tree = self.law.sample(n, rng, tree=old)
         locations = np.empty((tree.n_nodes, self.transition.dimension))

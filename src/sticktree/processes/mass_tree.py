@@ -62,6 +62,13 @@ class MassTree:
                     f"got shape {array.shape}"
                 )
             array.setflags(write=False)
+        wrong = np.flatnonzero((self.n_sticks < 0) | (self.n_sticks > self.tree.n_children))
+        if wrong.size:
+            w = int(wrong[0])
+            raise ValueError(
+                f"n_sticks[{w}] = {self.n_sticks[w]} must lie between 0 and the number of children "
+                f"of node {w}, {self.tree.n_children[w]}"
+            )
 
     def masses(self, level: int) -> Masses:
         """Return the block masses of one level, decreasing, with the remainder above it."""

@@ -142,7 +142,7 @@ def _seat_party(
                 node = parent[node]
                 take *= n - discount
                 n = float(count[node])
-                of *= n + alpha[at - 1]
+                of *= n + float(alpha[at - 1])
             # By far the most often it does. Where the products overflow, the comparison is false
             # and the slower way, level by level from the top, decides.
             if v * seats * of < take * i:
