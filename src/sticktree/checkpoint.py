@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,7 @@ class Checkpoint:
             return False
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError:
+        except ValueError:  # neither JSON nor text
             found = None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise ValueError(f"checkpoint: {path} is damaged or not from sticktree")
@@ -99,20 +98,20 @@ class Checkpoint:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            rng = np.random.default_rng()
+            rng.bit_generator.state = json.loads(str(arrays["generator"]))
+            prefix = "chain_"
+            snapshot = {
+                name.removeprefix(prefix): array
+                for name, array in arrays.items()
+                if name.startswith(prefix)
+            }
+            chain = Chain.restored(self.data, model, rng, snapshot)
+            return Run(chain, _unpack(arrays), int(arrays["n_sweeps"]))
+        except Exception as error:  # damage shows in as many ways as there are bytes
             raise ValueError(f"checkpoint: {path} is damaged: {error}") from None
-        rng = np.random.default_rng()
-        rng.bit_generator.state = json.loads(str(arrays["generator"]))
-        prefix = "chain_"
-        snapshot = {
-            name.removeprefix(prefix): array
-            for name, array in arrays.items()
-            if name.startswith(prefix)
-        }
-        chain = Chain.restored(self.data, model, rng, snapshot)
-        return Run(chain, _unpack(arrays), int(arrays["n_sweeps"]))
 
 
 def _pack(draws: list[Draw]) -> dict[str, np.ndarray]:

@@ -29,6 +29,7 @@ from sticktree.posterior.draws import Posterior
 from sticktree.posterior.point import best_draw
 from sticktree.posterior.prediction import log_predictive, memberships, sample_predictive
 from sticktree.processes.divergence import (
+    Concentration,
     ConstantDivergence,
     LogDivergence,
     resolve_concentration,
@@ -175,52 +176,77 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         self.progress = progress
         self.checkpoint = checkpoint
 
+    _centre: FloatArray
+    _spread: FloatArray
     _data: FloatArray  # standardised
     _done: Schedule
+    _fitted_with: dict[str, str]
+    _runs: list[Run]
 
     # ---- learning ----------------------------------------------------------------------------
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: N803
         """Sample the posterior given the rows of ``X``."""
-        model, schedule = self._model(), self._schedule()
+        model, schedule, n_jobs = self._model(), self._schedule(), self._threads()
+        _check_level(self.level, model.depth)
         going_on = self.warm_start and hasattr(self, "_runs")
-        x: FloatArray = validate_data(self, X, dtype=np.float64, reset=not going_on)
-        if not going_on:
-            self._centre, self._spread = _location_and_scale(x, self.standardize)
-        data: FloatArray = (x - self._centre) / self._spread
+        x: FloatArray = validate_data(self, X, dtype=np.float64, order="C", reset=not going_on)
         if going_on:
-            self._check_same(data)
+            centre, spread = self._centre, self._spread
+        else:
+            centre, spread = _location_and_scale(x, self.standardize)
+        data: FloatArray = (x - centre) / spread
+        known = self._known()
+        if going_on:
+            self._check_same(data, known)
             schedule = self._done.prolonged(schedule.n_draws)
-        checkpoint = self._checkpoint(data)
-        if not going_on:
-            self._runs = self._start(data, model, checkpoint)
-        n_jobs = self._threads()
+        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, data, known)
+        runs = self._go_on(checkpoint) if going_on else self._start(data, model, checkpoint)
         with watching(self.progress, self.n_chains, schedule) as watch:
-            finished = sample(self._runs, schedule, n_jobs, _also_save(watch, checkpoint))
+            finished = sample(runs, schedule, n_jobs, _also_save(watch, checkpoint))
         if checkpoint is not None:
-            for k, run in enumerate(self._runs):
+            for k, run in enumerate(runs):
                 checkpoint.save(k, run)
+        if not any(run.draws for run in runs):
+            raise KeyboardInterrupt("interrupted during warm-up: there are no draws to keep")
+        # Only now, so that a fit that fails leaves the last one as it was.
+        self._centre, self._spread, self._runs, self._fitted_with = centre, spread, runs, known
         self._model_, self._data, self._done = model, data, schedule
-        self.posterior_ = Posterior([run.draws for run in self._runs], model.depth)
+        self.posterior_ = Posterior([run.draws for run in runs], model.depth)
         if not finished:
-            self._say_interrupted()
+            warnings.warn(
+                f"interrupted: {len(self.posterior_)} draws are kept; fit with warm_start=True to "
+                "go on",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         self._summarise()
         return self
 
-    def _checkpoint(self, data: FloatArray) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether there are draws."""
+        return hasattr(self, "posterior_")
+
+    def _known(self) -> dict[str, str]:
+        """Return the parameters that must stay the same for a run to go on."""
         ignored = {"n_draws", "n_jobs", "warm_start", "progress", "checkpoint", "level"}
-        known = {k: v for k, v in self.get_params().items() if k not in ignored}
-        return Checkpoint(self.checkpoint, data, known)
+        return {k: repr(v) for k, v in self.get_params().items() if k not in ignored}
+
+    def _go_on(self, checkpoint: Checkpoint | None) -> list[Run]:
+        if checkpoint is not None and not checkpoint.exists():
+            checkpoint.begin()
+        return self._runs
 
     def _start(self, data: FloatArray, model: Model, checkpoint: Checkpoint | None) -> list[Run]:
         """Start every chain, or go on where it was saved."""
         seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
         saved: list[Run | None] = [None] * self.n_chains
         if checkpoint is not None:
-            if self.random_state is None:
-                raise ValueError("checkpoint needs a random_state, so that a run can go on")
+            if not is_integer(self.random_state):
+                raise ValueError(
+                    "checkpoint needs an integer as random_state, so that a run can go on, "
+                    f"got {self.random_state!r}"
+                )
             if checkpoint.exists():
                 saved = [checkpoint.load(k, model) for k in range(self.n_chains)]
             else:
@@ -237,16 +263,6 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         advice = self.diagnosis_.advice(limit=1.2)
         if advice is not None:
             warnings.warn(advice, ConvergenceWarning, stacklevel=3)
-
-    def _say_interrupted(self) -> None:
-        n_draws = len(self.posterior_)
-        if n_draws == 0:
-            raise KeyboardInterrupt("interrupted during warm-up: there are no draws to keep")
-        warnings.warn(
-            f"interrupted: {n_draws} draws are kept; fit with warm_start=True to go on",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
 
     # ---- asking ------------------------------------------------------------------------------
 
@@ -313,7 +329,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
                     f"got {divergence!r}"
                 )
             divergence = families[divergence]
-        resolved = resolve_concentration(divergence, self.depth)
+        resolved = _resolve_divergence(divergence, self.depth)
         for name, allowed in (
             ("covariance_type", ("full", "diag", "spherical")),
             ("scales", ("per_level", "shared")),
@@ -350,8 +366,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         level = self.level if level is None else level
         if level is None:
             return last
-        if not is_integer(level) or not 0 <= level <= last:
-            raise ValueError(f"level must be an integer between 0 and {last}, got {level!r}")
+        _check_level(level, last)
         return level
 
     def _threads(self) -> int:
@@ -359,7 +374,13 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
             return min(self.n_chains, os.cpu_count() or 1)
         return check_integer("n_jobs", self.n_jobs, minimum=1)
 
-    def _check_same(self, data: FloatArray) -> None:
+    def _check_same(self, data: FloatArray, known: dict[str, str]) -> None:
+        changed = [name for name in known if known[name] != self._fitted_with[name]]
+        if changed:
+            raise ValueError(
+                f"{changed[0]} must be that of the last fit, {self._fitted_with[changed[0]]}, when "
+                f"warm_start=True goes on, got {known[changed[0]]}"
+            )
         if data.shape != self._data.shape or not np.array_equal(data, self._data):
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
@@ -459,6 +480,22 @@ def _also_save(
     return both
 
 
+def _check_level(level: Any, last: int) -> None:
+    if level is not None and not (is_integer(level) and 0 <= level <= last):
+        raise ValueError(f"level must be an integer between 0 and {last}, got {level!r}")
+
+
+def _resolve_divergence(divergence: Any, depth: Any) -> Concentration:
+    """Resolve b(l); it is checked as a concentration, but here its name is another."""
+    try:
+        return resolve_concentration(divergence, depth)
+    except ValueError as error:
+        text = str(error)
+        if not text.startswith("depth must"):
+            text = text.replace("concentration", "divergence", 1)
+        raise ValueError(text) from None
+
+
 def _pair(name: str, value: Any) -> tuple[float, float]:
     try:
         first, second = value
@@ -472,6 +509,7 @@ def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if random_state is None:
         return np.random.SeedSequence()
     if is_integer(random_state):
+        check_integer("random_state", random_state, minimum=0)
         return np.random.SeedSequence(int(random_state))
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())

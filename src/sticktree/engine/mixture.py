@@ -102,7 +102,7 @@ def log_density(mixture: Mixture, x: FloatArray) -> FloatArray:
             largest = max(largest, value[k])
         total = 0.0
         for k in range(base.size):
-            if value[k] > largest - 40.0:
+            if value[k] >= largest - 40.0:
                 total += math.exp(value[k] - largest)
         out[i] = largest + math.log(total)
     return out
@@ -119,7 +119,8 @@ def responsibilities(mixture: Mixture, x: FloatArray) -> FloatArray:
             square = 0.0
             for d in range(dimension):
                 square += (x[i, d] - mixture.mean[k, d]) ** 2
-            out[i, k] = base[k] - 0.5 * square / mixture.variance[k]
+            # Far out the square overflows; every component is then as good as any other.
+            out[i, k] = max(base[k] - 0.5 * square / mixture.variance[k], -1e300)
         out[i] = np.exp(out[i] - out[i].max())
         out[i] /= out[i].sum()
     return out

@@ -52,5 +52,7 @@ def diagnose(posterior: Posterior) -> Diagnosis:
                     continue
                 ess[label] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
                 if posterior.n_chains > 1:
-                    r_hat[label] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
+                    # Chains that are constant, each at its own value, have an infinite R-hat.
+                    with np.errstate(divide="ignore", invalid="ignore"):
+                        r_hat[label] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
     return Diagnosis(r_hat, ess)

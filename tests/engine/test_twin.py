@@ -1,0 +1,425 @@
+"""Every choice and every density of the engine against its plain twin."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from sticktree import Tree
+from sticktree.engine.chain import Chain
+from sticktree.engine.concentration import _log_discount, _log_factor
+from sticktree.engine.datum import (
+    _inverse,
+    _take_out,
+    _walk,
+    _weigh_leaves,
+    insert_datum,
+    move_datum,
+)
+from sticktree.engine.random import random_state
+from sticktree.engine.regraft import _crosses, regraft
+from sticktree.engine.scales import _log_scale
+from sticktree.engine.split_merge import _evidence, _rest, _scan
+from sticktree.engine.state import DISCOUNT, FACTOR, NOISE, tree_of
+from sticktree.model import Model
+from sticktree.tree import NULL
+
+N_DRAWS = 8_000
+FORMS = ["spherical", "diag", "full"]
+
+
+def random_case(twin, depth, dimension, discount, seed, n_data=None):
+    """Draw a tree from its prior, and data that say little of it: many places then compete."""
+    rng = np.random.default_rng([seed, depth, dimension, int(10 * discount)])
+    setting = twin.random_setting(rng, depth, discount)
+    n_data = (8 if depth < 10 else 5) if n_data is None else n_data
+    tree = setting.law.sample(n_data, rng)
+    return setting, tree, rng.standard_normal((n_data, dimension))
+
+
+CASES = [(1, 2, 0.0), (2, 1, 0.3), (3, 2, 0.3), (4, 5, 0.0), (12, 2, 0.02), (40, 2, 0.0)]
+every_case = pytest.mark.parametrize(("depth", "dimension", "discount"), CASES)
+deeper_case = pytest.mark.parametrize(("depth", "dimension", "discount"), CASES[1:])
+
+
+class Choice(NamedTuple):
+    """A state, all trees to which a move may lead from it, and their exact probabilities."""
+
+    state: object
+    tree: Tree
+    mover: int
+    places: list
+    probabilities: np.ndarray
+
+
+def open_choice(twin, case, movers, places_of):
+    """Return a choice among several likely places, of the first seed that gives one.
+
+    ``movers(state, tree)`` lists who may move; ``places_of(tree, mover)`` all trees that result.
+    """
+    for seed in range(200):
+        setting, tree, data = random_case(twin, *case, seed)
+        state = twin.state_of(tree, data, setting)
+        tree = tree_of(state)
+        for mover in movers(state, tree)[:1]:
+            places = places_of(tree, mover)
+            probabilities = twin.posterior(places, data, setting)
+            if 1 / (probabilities**2).sum() > 2.5:
+                return Choice(state, tree, mover, places, probabilities)
+    raise AssertionError("no seed gives an open choice")
+
+
+@pytest.fixture
+def assert_choice(twin, assert_frequencies):
+    """Return a check of a move that starts again and again from copies of one state.
+
+    It returns what the move said of itself, each with all answers to whether the tree was the same.
+    """
+
+    def check(move, choice):
+        words = random_state(np.random.default_rng(0))
+        census = twin.Census(choice.places)
+        same = {}
+        for _ in range(N_DRAWS):
+            here = twin.copied(choice.state)
+            said = move(here, choice.mover, words)
+            k = census.add(here)
+            same.setdefault(said, set()).add(k)
+        assert_frequencies(census.counts, choice.probabilities)
+        stay = choice.places.index(choice.tree.expanded())
+        return {said: {k == stay for k in found} for said, found in same.items()}
+
+    return check
+
+
+def without_the_last_datum(choice, twin):
+    """Return the state with its last datum out of the tree, but with room for it."""
+    data, setting = choice.state.data, twin.setting_of(choice.state)
+    rest = Tree(choice.tree.parent, choice.tree.leaf[:-1], level=choice.tree.level)
+    smaller = twin.state_of(rest.pruned(), data[:-1], setting)
+    state = twin.empty_of(data, setting)
+    for whole, part in zip(state, smaller, strict=True):
+        whole[: len(part)] = part
+    state.data[:] = data
+    state.leaf[-1] = NULL
+    return state
+
+
+def leaves_outweigh_branches(state, i):
+    """Tell whether the engine chooses by rejection, and not by computing all weights."""
+    lack = _take_out(state, state.data[i], state.leaf[i])
+    bounds = _walk(state, state.leaf[i])
+    return _weigh_leaves(state, state.data[i], state.leaf[i], lack) > 0.1 * bounds
+
+
+@pytest.mark.parametrize("rejecting", [True, False], ids=["by rejection", "by all weights"])
+@deeper_case
+def test_datum_of_a_shared_leaf_chooses_as_its_full_conditional_says(
+    depth, dimension, discount, rejecting, twin, assert_choice
+):
+    # In a flat tree there is one new branch, so "all weights" leaves no choice to test.
+    def movers(state, tree):
+        shared = np.flatnonzero(tree.count[tree.leaf] > 1).tolist()
+        return [i for i in shared if leaves_outweigh_branches(state, i) == rejecting]
+
+    case = depth, dimension, discount
+    choice = open_choice(twin, case, movers, twin.places_of_datum)
+    same = assert_choice(move_datum, choice)
+    assert all(stayed == {said == 0} for said, stayed in same.items())
+
+
+@pytest.mark.parametrize("out", [False, True], ids=["moved", "new"])
+def test_datum_with_densities_below_all_floating_point_numbers_chooses_as_it_should(
+    out, twin, assert_choice
+):
+    # With hardly any steps between nodes, all places stay possible wherever the datum is.
+    setting, tree, data = random_case(twin, 3, 2, 0.1, seed=0)
+    setting = setting._replace(scale=1e-5 * setting.scale)
+    i = tree.n_data - 1 if out else int(np.flatnonzero(tree.count[tree.leaf] > 1)[0])
+    data[i] = 45.0 * np.sqrt(setting.noise)
+    places = twin.places_of_datum(tree, i)
+    state = twin.state_of(tree, data, setting)
+    choice = Choice(state, tree_of(state), i, places, twin.posterior(places, data, setting))
+    assert (choice.probabilities > 0.02).sum() > 3
+    if out:
+        assert_choice(insert_datum, choice._replace(state=without_the_last_datum(choice, twin)))
+    else:
+        assert_choice(move_datum, choice)
+
+
+def test_datum_of_a_flat_tree_chooses_as_its_full_conditional_says(twin, assert_choice):
+    def movers(state, tree):
+        return np.flatnonzero(tree.count[tree.leaf] > 1).tolist()
+
+    same = assert_choice(move_datum, open_choice(twin, (1, 2, 0.3), movers, twin.places_of_datum))
+    assert all(stayed == {said == 0} for said, stayed in same.items())
+
+
+@every_case
+def test_datum_with_a_leaf_of_its_own_chooses_as_its_full_conditional_says(
+    depth, dimension, discount, twin, assert_choice
+):
+    def movers(state, tree):
+        return np.flatnonzero(tree.count[tree.leaf] == 1).tolist()
+
+    case = depth, dimension, discount
+    assert_choice(move_datum, open_choice(twin, case, movers, twin.places_of_datum))
+
+
+@every_case
+def test_new_datum_is_seated_as_its_full_conditional_says(
+    depth, dimension, discount, twin, assert_choice
+):
+    choice = open_choice(
+        twin,
+        (depth, dimension, discount),
+        lambda state, tree: [tree.n_data - 1],
+        twin.places_of_datum,
+    )
+    assert_choice(insert_datum, choice._replace(state=without_the_last_datum(choice, twin)))
+
+
+def tops(state, tree, ceiling):
+    """Return the nodes where subtrees from the given level end, those with the most data first."""
+    found = [k for k in range(1, tree.n_nodes) if _crosses(state, state.order[k], ceiling)]
+    return sorted(found, key=lambda k: -tree.count[k]) if len(found) > 1 else []
+
+
+@pytest.mark.parametrize("at_leaves", [True, False], ids=["leaf", "subtree"])
+@deeper_case
+def test_subtree_is_grafted_as_its_full_conditional_says(
+    depth, dimension, discount, at_leaves, twin, assert_choice
+):
+    ceiling = depth if at_leaves else max(2, depth // 2)
+    choice = open_choice(
+        twin,
+        (depth, dimension, discount),
+        lambda state, tree: tops(state, tree, ceiling),
+        lambda tree, top: twin.places_of_subtree(tree, tree.data_below(top).tolist(), ceiling),
+    )
+
+    def move(state, top, words):
+        return regraft(state, state.order[top], ceiling, words)
+
+    same = assert_choice(move, choice)
+    assert all(stayed == {said == 0} for said, stayed in same.items())
+
+
+def test_subtree_below_the_root_of_a_flat_tree_has_one_place(twin):
+    setting, tree, data = random_case(twin, 1, 2, 0.3, seed=3)
+    state = twin.state_of(tree, data, setting)
+    words = random_state(np.random.default_rng(0))
+    for top in tops(state, tree_of(state), 1):
+        assert regraft(state, state.order[top], 1, words) == 0
+        assert tree_of(state) == tree.compressed()
+
+
+@pytest.mark.parametrize(
+    ("depth", "discount"), [(1, 0.3), (3, 0.0), (3, 0.2), (5, 0.1), (40, 0.0), (40, 0.005)]
+)
+def test_way_of_a_datum_through_the_tree_is_that_of_the_next_datum_of_the_others(
+    depth, discount, twin
+):
+    setting, tree, data = random_case(twin, depth, 2, discount, seed=6, n_data=20)
+    state = twin.state_of(tree, data, setting)
+    order, tree = twin.in_use(state), tree_of(state)
+    full = tree.expanded()
+    last = np.cumsum(np.append(0, tree.level[1:] - tree.level[tree.parent[1:]]))
+    shared = np.flatnonzero(tree.count[tree.leaf] > 1).tolist()
+    assert shared
+    for i in shared:
+        _take_out(state, state.data[i], state.leaf[i])
+        _walk(state, state.leaf[i])
+        others = Tree(full.parent, np.delete(full.leaf, i), level=full.level)
+        expected = setting.law.next_datum(others)
+        np.testing.assert_allclose(state.nodes["path"][order], expected.reach[last], rtol=1e-10)
+        for node, place in zip(order, last, strict=True):
+            if state.nodes["level"][node] < depth:
+                seats = 1 / (others.count[place] + setting.alpha[state.nodes["level"][node]])
+                assert _inverse(state, node) == pytest.approx(seats, rel=1e-12)
+
+
+# ---- split and merge -------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[(1, 2, True), (3, 1, True), (3, 5, False), (5, 2, True)], ids=str)
+def two_leaves(request, twin):
+    """Return a state with two sibling leaves, the state where they are one, and who is in them."""
+    depth, dimension, has_sibling = request.param
+    rng = np.random.default_rng(7)
+    setting = twin.random_setting(rng, depth)
+    stem = (1,) * (depth - 1)
+    paths = [(*stem, 1)] * 3 + [(*stem, 2)] * 2 + ([(*stem, 3)] * 2 if has_sibling else [])
+    if depth > 1:
+        paths += [(2,) * depth] * 2 + [(1,) * (depth - 2) + (2, 1)]
+    data = rng.standard_normal((len(paths), dimension))
+    joined = [(*stem, 1) if k < 5 else path for k, path in enumerate(paths)]
+    trees = [Tree.from_paths(paths), Tree.from_paths(joined)]
+    return setting, data, trees, [twin.state_of(tree, data, setting) for tree in trees]
+
+
+def test_evidence_of_a_split_is_the_ratio_of_dense_likelihoods(two_leaves, twin):
+    setting, data, trees, states = two_leaves
+    split, joined = (twin.log_normal(data, setting.row_covariance(tree)) for tree in trees)
+    sums = data[:3].sum(axis=0), data[3:5].sum(axis=0)
+    for state in states:
+        mean = np.empty(data.shape[1])
+        variance = _rest(state, state.leaf[0], state.leaf[3], mean)
+        apart = _evidence(state, 3.0, sums[0], 2.0, sums[1], mean, variance)
+        together = _evidence(state, 5.0, sums[0] + sums[1], 0.0, sums[1], mean, variance)
+        assert apart - together == pytest.approx(split - joined, abs=1e-9)
+
+
+def test_restricted_scan_gives_probabilities_of_all_divisions_that_sum_to_one(two_leaves):
+    _, data, _, (state, _) = two_leaves
+    mean = np.empty(data.shape[1])
+    variance = _rest(state, state.leaf[0], state.leaf[3], mean)
+    words = random_state(np.random.default_rng(0))
+    members = np.array([1, 2, 4], dtype=np.int32)
+    total = 0.0
+    for division in range(8):
+        target = np.array([division & 1, division >> 1 & 1, division >> 2], dtype=np.int32)
+        side = np.zeros(3, dtype=np.int32)
+        n = np.array([4.0, 1.0])
+        sums = np.stack([data[[0, 1, 2, 4]].sum(axis=0), data[3]])
+        log_probability = _scan(state, members, side, target, True, n, sums, mean, variance, words)
+        assert (side == target).all()
+        assert n.tolist() == [4.0 - target.sum(), 1.0 + target.sum()]
+        np.testing.assert_allclose(sums.sum(axis=0), data[:5].sum(axis=0), atol=1e-12)
+        total += np.exp(log_probability)
+    assert total == pytest.approx(1, abs=1e-12)
+
+
+# ---- hyper-parameters ------------------------------------------------------------------------
+
+
+def assert_same_up_to_a_constant(found, expected):
+    found, expected = np.array(found), np.array(expected)
+    scale = np.maximum(1.0, np.abs(expected - expected[0]))
+    assert (np.abs((found - found[0]) - (expected - expected[0])) < 1e-9 * scale).all()
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.3])
+@pytest.mark.parametrize("depth", [1, 3, 40])
+def test_log_density_of_log_c_is_that_of_the_tree_and_its_gamma_prior(depth, discount, twin):
+    setting, tree, data = random_case(twin, depth, 1, discount, seed=8, n_data=15)
+    state = twin.state_of(tree, data, setting)
+    grid = np.linspace(-6, 5, 23)
+    a, b = 1.7, 0.6
+    found = [_log_factor(x, (state, a, b)) for x in grid]
+    expected = []
+    for x in grid:
+        c = np.exp(x)
+        law = setting._replace(alpha=c * setting.alpha).law
+        expected.append(law.log_prob(tree) + stats.gamma.logpdf(c, a, scale=1 / b) + x)
+    assert_same_up_to_a_constant(found, expected)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 40])
+def test_log_density_of_the_logit_of_d_is_that_of_the_tree_and_its_beta_prior(depth, twin):
+    setting, tree, data = random_case(twin, depth, 1, 0.1, seed=9, n_data=15)
+    state = twin.state_of(tree, data, setting)
+    c = state.scalars[FACTOR] = 1.8
+    grid = np.linspace(-6, 5, 23)
+    a, b = 1.7, 2.6
+    found = [_log_discount(x, (state, a, b)) for x in grid]
+    expected = []
+    for x in grid:
+        d = 1 / (1 + np.exp(-x))
+        law = setting._replace(alpha=c * setting.alpha, discount=d).law
+        prior = stats.beta.logpdf(d, a, b) + np.log(d * (1 - d))
+        expected.append(law.log_prob(tree) + prior)
+    assert_same_up_to_a_constant(found, expected)
+
+
+@pytest.mark.parametrize("noise", [1.0, 2.0])
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("form", FORMS)
+def test_log_density_of_log_v_has_the_covariance_integrated_out(form, depth, noise, twin):
+    setting, _, data = random_case(twin, depth, 3, 0.1, seed=10)
+    rng = np.random.default_rng(10)
+    model = Model(
+        setting.alpha, covariance_type=form, precision_prior=(1.4, 0.7), scale_prior=(2.2, 0.9)
+    )
+    chain = Chain(data, model, rng)
+    for _ in range(5):
+        chain.sweep()
+    state = chain.state
+    state.scalars[NOISE] = noise
+    setting = twin.setting_of(state)
+    tree = tree_of(state)
+    a, b = model.scale_prior
+    for level in range(depth + 1):
+        parameters = (
+            state,
+            level,
+            model.scale_prior,
+            chain._squares(),
+            model.precision_prior[0],
+            chain._prior_rate(),
+        )
+        found, expected = [], []
+        for x in np.linspace(-4, 4, 9):
+            scale = setting.scale.copy()
+            scale[level] = np.exp(x)
+            rows = setting._replace(scale=scale).row_covariance(tree)
+            evidence = twin.log_evidence(data, rows, form, model.precision_prior)
+            prior = stats.invgamma.logpdf(np.exp(x), a, scale=b) + x
+            expected.append(evidence + prior)
+            found.append(_log_scale(x, parameters))
+        assert_same_up_to_a_constant(found, expected)
+        state.levels["scale"] = setting.scale
+
+
+@pytest.mark.parametrize("scales", ["shared", "per_level"])
+@pytest.mark.parametrize("form", FORMS)
+def test_log_prior_is_the_sum_of_all_priors(form, scales, twin):
+    setting, _, data = random_case(twin, 3, 2, 0.1, seed=11)
+    rng = np.random.default_rng(11)
+    model = Model(
+        setting.alpha,
+        covariance_type=form,
+        scales=scales,
+        discount=None,
+        concentration_prior=(1.2, 0.8),
+        precision_prior=(1.4, 0.7),
+        scale_prior=(2.2, 0.9),
+        discount_prior=(1.5, 2.5),
+    )
+    chain = Chain(data, model, rng)
+    for _ in range(3):
+        chain.sweep()
+    state = chain.state
+    c, d = state.scalars[FACTOR], state.scalars[DISCOUNT]
+    expected = twin.setting_of(state).law.log_prob(tree_of(state).expanded())
+    expected += stats.gamma(1.2, scale=1 / 0.8).logpdf(c) + stats.beta(1.5, 2.5).logpdf(d)
+    sigma = chain.factor @ chain.factor.T
+    expected += twin.log_prior_covariance(sigma, form, model.precision_prior)
+    if scales == "per_level":
+        expected += stats.invgamma(2.2, scale=0.9).logpdf(state.levels["scale"]).sum()
+    assert chain.log_prior() == pytest.approx(expected, rel=1e-10)
+
+
+# ---- compiled and interpreted ----------------------------------------------------------------
+
+
+def test_interpreted_engine_gives_the_draws_of_the_compiled_one(twin):
+    run = subprocess.run(
+        [sys.executable, twin.__file__],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    interpreted, compiled = json.loads(run.stdout), twin.some_draws()
+    assert len(interpreted) == len(compiled)
+    for plain, fast in zip(interpreted, compiled, strict=True):
+        for discrete in ("leaf", "parent", "words"):
+            assert plain[discrete] == fast[discrete]
+        for number in ("scalars", "scales", "factor", "mean"):
+            np.testing.assert_allclose(plain[number], fast[number], rtol=1e-9, atol=1e-12)

@@ -1,0 +1,176 @@
+"""Draws keep the tree and the parameters of a chain; posteriors put them into arrays."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from sticktree.engine.chain import Chain
+from sticktree.engine.state import DISCOUNT, FACTOR, tree_of
+from sticktree.model import Model
+from sticktree.posterior import Draw, Posterior
+
+FORMS = ["spherical", "diag", "full"]
+
+
+def chain_of(n_rows=20, dimension=2, depth=3, seed=0, n_sweeps=5, **choices):
+    rng = np.random.default_rng(seed)
+    model = Model(np.ones(depth), **{"discount": None} | choices)
+    chain = Chain(rng.standard_normal((n_rows, dimension)), model, rng)
+    for _ in range(n_sweeps):
+        chain.sweep()
+    return chain
+
+
+def count_nodes(tree, depth):
+    """Count the nodes of every level one by one."""
+    expanded = tree.expanded()
+    return [int((expanded.level == level).sum()) for level in range(1, depth + 1)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_draw_has_the_tree_and_the_parameters_of_its_chain(form):
+    chain = chain_of(covariance_type=form)
+    draw = Draw.of(chain)
+    assert draw.tree == tree_of(chain.state)
+    assert draw.concentration == chain.state.scalars[FACTOR]
+    assert draw.discount == chain.state.scalars[DISCOUNT]
+    assert draw.log_joint == chain.log_joint()
+    np.testing.assert_array_equal(draw.scales, chain.state.levels["scale"])
+    covariance = chain.factor @ chain.factor.T
+    mine = draw.factor if draw.factor.ndim == 2 else np.diag(draw.factor * np.ones(2))
+    assert draw.factor.ndim == FORMS.index(form)
+    np.testing.assert_allclose(mine @ mine.T, covariance)
+
+
+def test_draw_does_not_change_with_its_chain():
+    chain = chain_of(covariance_type="full")
+    draw = Draw.of(chain)
+    before = draw.tree, draw.scales.copy(), draw.factor.copy(), draw.log_joint
+    for _ in range(5):
+        chain.sweep()
+    assert draw.tree == before[0] != tree_of(chain.state)
+    np.testing.assert_array_equal(draw.scales, before[1])
+    np.testing.assert_array_equal(draw.factor, before[2])
+    assert draw.log_joint == before[3]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 127, 129, 300])
+def test_trees_of_any_size_survive_the_small_integers(n_rows):
+    # Nearly every datum gets a leaf of its own, so the larger trees need more than one byte.
+    chain = chain_of(n_rows, dimension=1, n_sweeps=1, concentration=1e4)
+    draw = Draw.of(chain)
+    assert draw.tree == tree_of(chain.state)
+    assert draw.tree.n_nodes > n_rows
+    assert draw.leaf.dtype == np.min_scalar_type(draw.tree.n_nodes)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 6])
+def test_nodes_per_level_count_the_nodes_on_edges_too(depth):
+    chain = chain_of(depth=depth)
+    for _ in range(10):
+        chain.sweep()
+        draw = Draw.of(chain)
+        np.testing.assert_array_equal(
+            draw.nodes_per_level(depth), count_nodes(tree_of(chain.state), depth)
+        )
+
+
+def test_size_of_a_draw_is_that_of_its_arrays_and_three_numbers(make_draw):
+    draw = make_draw([(1, 1), (1, 2), (2, 1)])
+    arrays = [draw.leaf, draw.parent, draw.level, draw.scales, draw.factor]
+    assert draw.nbytes == sum(array.nbytes for array in arrays) + 3 * 8
+
+
+@pytest.fixture(scope="module")
+def posteriors(fit, blobs):
+    """Return a posterior for each form of the covariance."""
+    return {form: fit(blobs(), covariance_type=form, discount=None).posterior_ for form in FORMS}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_scalars_have_a_row_for_each_chain_and_the_values_of_its_draws(posteriors, form):
+    posterior = posteriors[form]
+    scalars = posterior.scalars()
+    shapes = {name: values.shape for name, values in scalars.items()}
+    assert shapes == {
+        "log_joint": (2, 20),
+        "nodes": (2, 20, 2),
+        "concentration": (2, 20),
+        "discount": (2, 20),
+        "scales": (2, 20, 3),
+        "noise": (2, 20),
+        "meeting_level": (2, 20),
+    }
+    draw = posterior.chains[1][7]
+    for name in ("log_joint", "concentration", "discount"):
+        assert scalars[name][1, 7] == getattr(draw, name)
+    np.testing.assert_array_equal(scalars["scales"][1, 7], draw.scales)
+    np.testing.assert_array_equal(scalars["nodes"][1, 7], count_nodes(draw.tree, 2))
+    factor = draw.factor if draw.factor.ndim == 2 else np.diag(draw.factor * np.ones(2))
+    volume = np.linalg.det(factor @ factor.T)
+    assert scalars["noise"][1, 7] == pytest.approx(volume ** (1 / 4))
+    assert 0 <= scalars["meeting_level"][1, 7] <= 2
+
+
+def test_scalars_do_not_depend_on_the_numbers_of_the_nodes(make_draw):
+    first = make_draw([(1, 1), (1, 2), (2, 1), (2, 1)])
+    second = make_draw([(2, 2), (2, 1), (1, 1), (1, 1)])
+    assert first.tree == second.tree
+    mine, other = (Posterior([[draw]], depth=2).scalars() for draw in (first, second))
+    for name in mine:
+        np.testing.assert_array_equal(mine[name], other[name])
+
+
+def test_labels_have_a_row_for_each_draw(posteriors):
+    posterior = posteriors["full"]
+    for level in (0, 1, 2):
+        labels = posterior.labels(level)
+        assert labels.shape == (40, 24)
+        for row, draw in zip(labels, posterior.draws, strict=True):
+            np.testing.assert_array_equal(row, draw.tree.cut(level))
+    assert not posterior.labels(0).any()
+
+
+@pytest.mark.parametrize("level", [-1, 1.5, None])
+def test_labels_reject_what_is_no_level(posteriors, level):
+    with pytest.raises(ValueError, match=r"level must be an integer of at least 0, got"):
+        posteriors["full"].labels(level)
+
+
+def test_draws_come_chain_after_chain_and_are_counted(posteriors):
+    posterior = posteriors["diag"]
+    assert (posterior.n_chains, posterior.n_draws, len(posterior)) == (2, 20, 40)
+    assert posterior.draws == posterior.chains[0] + posterior.chains[1]
+    size = np.mean([draw.nbytes for draw in posterior.draws])
+    assert posterior.nbytes_per_draw == size
+    assert repr(posterior) == f"Posterior(n_chains=2, n_draws=20, {size:,.0f} bytes each)"
+
+
+def test_posterior_without_draws_says_so():
+    empty = Posterior([[], []], depth=2)
+    assert (empty.n_chains, empty.n_draws, len(empty)) == (2, 0, 0)
+    assert repr(empty) == "Posterior(n_chains=2, n_draws=0, none yet)"
+
+
+def test_chains_of_different_length_are_compared_by_what_they_share(make_draw):
+    draws = [make_draw([(1,), (2,)], log_joint=float(k)) for k in range(5)]
+    posterior = Posterior([draws[:5], draws[:3]], depth=1)
+    assert (posterior.n_draws, len(posterior)) == (3, 8)
+    np.testing.assert_array_equal(posterior.scalars()["log_joint"], [[0, 1, 2], [0, 1, 2]])
+
+
+def test_arviz_gets_every_scalar_with_its_chains_and_draws(posteriors):
+    posterior = posteriors["full"]
+    group = posterior.to_arviz()["posterior"]
+    scalars = posterior.scalars()
+    assert set(group.data_vars) == set(scalars)
+    assert (group.sizes["chain"], group.sizes["draw"]) == (2, 20)
+    for name, values in scalars.items():
+        np.testing.assert_array_equal(group[name].values, values)
+
+
+def test_missing_arviz_is_said_with_what_to_install(posteriors, monkeypatch):
+    monkeypatch.setitem(sys.modules, "arviz_base", None)
+    with pytest.raises(ImportError, match=r"pip install sticktree\[arviz\]"):
+        posteriors["full"].to_arviz()
