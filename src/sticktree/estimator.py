@@ -124,7 +124,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     >>> from sticktree import DFPMixture
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0, 1, (30, 2)), rng.normal(8, 1, (30, 2))])
-    >>> mixture = DFPMixture(n_chains=2, n_warmup=50, n_draws=50, random_state=0).fit(X)
+    >>> mixture = DFPMixture(scales="shared", random_state=0).fit(X)
     >>> np.unique(mixture.predict([[0, 0], [8, 8]])).size
     2
     """
