@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.interpolate import CubicSpline
 
 HERE = Path(__file__).parent
 
@@ -82,17 +83,18 @@ def assert_same_mean():
 
 @pytest.fixture(scope="session")
 def grid_law():
-    """Return a function that makes a law from log densities at the points of a fine grid."""
+    """Return a function that makes a law from log densities at the points of a grid."""
 
     class GridLaw:
         def __init__(self, points, log_density):
             density = np.exp(log_density - log_density.max())
             assert max(density[0], density[-1]) < 1e-7, "the grid is too short"
-            areas = np.diff(points) * (density[1:] + density[:-1]) / 2
             self._points = points
-            self._cdf = np.concatenate([[0.0], np.cumsum(areas)]) / areas.sum()
+            self._integral = CubicSpline(points, density).antiderivative()
 
         def cdf(self, x):
-            return np.interp(x, self._points, self._cdf)
+            assert np.min(x) > self._points[0]
+            assert np.max(x) < self._points[-1]
+            return self._integral(x) / self._integral(self._points[-1])
 
     return GridLaw

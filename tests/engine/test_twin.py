@@ -15,6 +15,7 @@ from sticktree.engine.chain import Chain
 from sticktree.engine.concentration import _log_discount, _log_factor
 from sticktree.engine.datum import (
     _inverse,
+    _leaf_density,
     _take_out,
     _walk,
     _weigh_leaves,
@@ -242,6 +243,32 @@ def test_way_of_a_datum_through_the_tree_is_that_of_the_next_datum_of_the_others
             if state.nodes["level"][node] < depth:
                 seats = 1 / (others.count[place] + setting.alpha[state.nodes["level"][node]])
                 assert _inverse(state, node) == pytest.approx(seats, rel=1e-12)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 5])
+def test_no_leaf_whose_weight_could_show_is_left_out(dimension, twin):
+    # Pairs of data at ever larger distances, each with a leaf of its own.
+    setting = twin.Setting(np.ones(2), 0.1, np.array([1.0, 1.0, 100.0]), 0.5)
+    paths = [(1 + k % 2, 1 + k // 2) for k in range(40) for _ in range(2)]
+    along = np.repeat(0.4 * np.arange(40), 2)[:, None]
+    data = along * np.ones(dimension) / np.sqrt(dimension)
+    state = twin.state_of(Tree.from_paths(paths), data, setting)
+    leaves = np.unique(state.leaf)
+    left_out = 0
+    for i in range(0, len(paths), 6):
+        y, old = state.data[i], state.leaf[i]
+        lack = _take_out(state, y, old)
+        _walk(state, old)
+        total = _weigh_leaves(state, y, old, lack)
+        found = state.nodes["weight"][leaves]
+        weights = [state.nodes["path"][k] * _leaf_density(state, k, y, lack) for k in leaves]
+        expected = np.array(weights)
+        assert total == pytest.approx(found.sum(), rel=1e-12)
+        gone = found == 0
+        np.testing.assert_allclose(found[~gone], expected[~gone], rtol=1e-12)
+        assert expected[gone].sum() < 1e-15 * expected.sum()
+        left_out += gone.sum()
+    assert left_out
 
 
 # ---- split and merge -------------------------------------------------------------------------
