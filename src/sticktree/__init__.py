@@ -17,8 +17,12 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> Any:
     """Load the estimators, and scikit-learn with them, when they are first asked for."""
-    if name in ("DFPMixture", "DPMixture", "DirichletDiffusionTree"):
-        from sticktree import estimator
+    if name == "DFPMixture":
+        from sticktree.estimator import DFPMixture
 
-        return getattr(estimator, name)
+        return DFPMixture
+    if name in ("DPMixture", "DirichletDiffusionTree"):
+        from sticktree import presets
+
+        return getattr(presets, name)
     raise AttributeError(f"module 'sticktree' has no attribute {name!r}")

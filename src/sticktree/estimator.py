@@ -1,4 +1,4 @@
-"""The estimators: DFP mixtures, with the Dirichlet process mixture and the diffusion tree."""
+"""The estimator: a DFP mixture as scikit-learn users expect it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from sticktree.processes.divergence import (
 from sticktree.progress import watching
 from sticktree.sampling import Run, Schedule, sample
 
-__all__ = ["DFPMixture", "DPMixture", "DirichletDiffusionTree"]
+__all__ = ["DFPMixture"]
 
 SECONDS_BETWEEN_SAVES = 30.0
 
@@ -388,78 +388,6 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         check_is_fitted(self)
         x = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray((x - self._centre) / self._spread)
-
-
-class DPMixture(DFPMixture):
-    """The Dirichlet process mixture: a :class:`DFPMixture` of one level."""
-
-    def __init__(
-        self,
-        *,
-        concentration: float | None = None,
-        discount: float | None = 0.0,
-        covariance_type: str = "full",
-        n_chains: int = 4,
-        n_warmup: int = 200,
-        n_draws: int = 200,
-        thin: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            depth=1,
-            divergence="constant",
-            concentration=concentration,
-            discount=discount,
-            covariance_type=covariance_type,
-            n_chains=n_chains,
-            n_warmup=n_warmup,
-            n_draws=n_draws,
-            thin=thin,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            progress=progress,
-        )
-
-
-class DirichletDiffusionTree(DFPMixture):
-    """The Dirichlet diffusion tree, in fine steps: a :class:`DFPMixture` with shared scales."""
-
-    def __init__(
-        self,
-        depth: int = 40,
-        *,
-        concentration: float | None = None,
-        discount: float | None = 0.0,
-        covariance_type: str = "full",
-        n_chains: int = 4,
-        n_warmup: int = 200,
-        n_draws: int = 200,
-        thin: int = 1,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        progress: bool | None = None,
-    ) -> None:
-        super().__init__(
-            depth=depth,
-            divergence="log",
-            scales="shared",
-            concentration=concentration,
-            discount=discount,
-            covariance_type=covariance_type,
-            n_chains=n_chains,
-            n_warmup=n_warmup,
-            n_draws=n_draws,
-            thin=thin,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            warm_start=warm_start,
-            progress=progress,
-        )
 
 
 def _also_save(

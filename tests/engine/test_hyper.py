@@ -126,7 +126,7 @@ def test_moves_of_c_and_d_leave_no_stale_factor(fixed_tree, twin):
 def test_scales_follow_their_joint_law_with_the_covariance_integrated_out(
     form, twin, assert_independent, assert_law, grid_law
 ):
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(6)
     model = Model(
         np.array([1.0]), covariance_type=form, precision_prior=(2.0, 0.5), scale_prior=(3.0, 2.0)
     )
