@@ -10,9 +10,9 @@ from scipy import stats
 
 from sticktree.engine.chain import Chain
 from sticktree.engine.concentration import concentration_move
-from sticktree.engine.datum import settle
 from sticktree.engine.random import random_state
 from sticktree.engine.scales import draw_covariance, scale_sweep
+from sticktree.engine.settle import settle
 from sticktree.engine.slice import slice_sampler
 from sticktree.engine.state import DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit

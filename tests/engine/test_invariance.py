@@ -6,7 +6,7 @@ from scipy.stats import ortho_group
 
 from sticktree import Tree
 from sticktree.engine.chain import Chain
-from sticktree.engine.datum import datum_sweep, insert_datum
+from sticktree.engine.datum import datum_sweep
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.split_merge import split_merge_sweep
@@ -109,7 +109,7 @@ def test_numbers_do_not_drift_in_ten_thousand_moves(depth, dimension, twin):
     state = twin.empty_of(twin.random_data(rng, n_data, dimension), setting)
     words = random_state(rng)
     for i in range(n_data):
-        insert_datum(state, i, words)
+        twin.move_datum(state, i, words)
     before = state.data.copy()
     n_moved = 0
     for _ in range(200):

@@ -2,12 +2,14 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
+from sticktree.engine.branches import log_density
 from sticktree.engine.chain import Chain
-from sticktree.engine.datum import _leaf_density, _take_out, insert_datum, log_density, settle
 from sticktree.engine.messages import log_determinant
+from sticktree.engine.near import weigh_leaf
 from sticktree.engine.random import random_state
 from sticktree.engine.scales import add_squares
 from sticktree.engine.seats import set_scales, tail
+from sticktree.engine.settle import settle
 from sticktree.engine.state import NOISE, tree_of
 from sticktree.model import Model
 from sticktree.tree import NULL
@@ -27,7 +29,7 @@ def seated(twin):
         state = twin.empty_of(twin.random_data(rng, n_data, dimension), setting)
         words = random_state(rng)
         for i in range(n_data):
-            insert_datum(state, i, words)
+            twin.move_datum(state, i, words)
         return state, setting
 
     return make
@@ -143,8 +145,7 @@ def test_density_at_every_point_of_every_edge_is_the_dense_one_without_the_datum
     order = twin.in_use(state)
     for i in (NULL, 0, 1, 9):
         x = state.data[max(i, 0)]
-        old = np.int32(NULL) if i == NULL else state.leaf[i]
-        lack = _take_out(state, x, old)
+        without, lack, _ = twin.take_out(state, x, NULL if i == NULL else state.leaf[i])
         others = np.delete(np.arange(tree.n_data), [] if i == NULL else [i])
         rest = Tree(full.parent, full.leaf[others], level=full.level)
         dense = Dense(rest, state.data[others], setting)
@@ -155,12 +156,13 @@ def test_density_at_every_point_of_every_edge_is_the_dense_one_without_the_datum
             spread = dense.covariance[place, place] + extra
             square = ((x - dense.mean[place]) ** 2).sum()
             expected.append(0.5 * (dimension * np.log(setting.noise / spread) - square / spread))
-            found.append(log_density(state, order[node], level, x, extra, lack))
+            found.append(log_density(without, order[node], level, x, extra, lack))
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
         for (node, level, _), value in zip(places(tree), expected, strict=True):
             if level == depth:
-                density = _leaf_density(state, order[node], x, lack)
-                assert density == pytest.approx(np.exp(value), rel=1e-8)
+                weight = weigh_leaf(without, order[node], x, lack)
+                path = without.nodes["path"][order[node]]
+                assert weight == pytest.approx(path * np.exp(value), rel=1e-8)
 
 
 def test_settling_twice_changes_nothing(seated, twin):

@@ -7,7 +7,7 @@ false-alarm rate 1e-4. Draws are so far apart that they count as independent, wh
 import numpy as np
 import pytest
 
-from sticktree.engine.datum import datum_sweep, insert_datum, move_datum
+from sticktree.engine.datum import datum_sweep, move_data
 from sticktree.engine.random import integer, random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.split_merge import split_merge_sweep
@@ -28,7 +28,7 @@ def datum(state, words):
 def regraft(state, words):
     for _ in range(6):
         regraft_sweep(state, words, 2)
-        move_datum(state, integer(words, state.leaf.size), words)
+        move_data(state, np.array([integer(words, state.leaf.size)]), words)
 
 
 def split_merge(state, words):
@@ -80,7 +80,7 @@ def assert_posterior(exact, twin, assert_frequencies):
         words = random_state(np.random.default_rng([n_data, depth, int(10 * discount)]))
         state = twin.empty_of(DATA[:n_data], setting)
         for i in range(n_data):
-            insert_datum(state, i, words)
+            twin.move_datum(state, i, words)
         census = twin.Census(trees)
         for _ in range(N_DRAWS):
             move(state, words)
@@ -112,7 +112,7 @@ def test_move_visits_all_deep_trees_of_three_data_as_the_posterior_says(
 @pytest.mark.parametrize(
     "move",
     [
-        lambda state, words: move_datum(state, 0, words),
+        lambda state, words: move_data(state, np.array([0]), words),
         lambda state, words: regraft_sweep(state, words, 3),
         lambda state, words: split_merge_sweep(state, words, 3),
     ],

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
-from sticktree.engine.datum import insert_datum, move_datum
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.seats import log_tree_probability
 from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import ALIVE, DISCOUNT, FREE, MADE, ROOT, tree_of
+from sticktree.engine.state import ALIVE, DISCOUNT, FREE, LEAVES, MADE, ROOT, tree_of
 from sticktree.engine.structure import attach, detach
 from sticktree.tree import NULL
 
@@ -60,6 +59,9 @@ def check_lists(state, alive):
     assert state.sizes[MADE] - state.sizes[FREE] == len(alive)
     assert sorted(free + alive) == list(range(state.sizes[MADE]))
     assert state.sizes[MADE] <= state.nodes.size
+    leaves = state.leaves[: state.sizes[LEAVES]].tolist()
+    assert sorted(leaves) == np.unique(state.leaf[state.leaf != NULL]).tolist()
+    assert (state.nodes["slot"][leaves] == np.arange(len(leaves))).all()
 
 
 def seated(twin, depth, seed, n_data=25, discount=None):
@@ -69,7 +71,7 @@ def seated(twin, depth, seed, n_data=25, discount=None):
     state = twin.empty_of(0.3 * twin.random_data(rng, n_data, 2), setting)
     words = random_state(rng)
     for i in rng.permutation(n_data):
-        insert_datum(state, int(i), words)
+        twin.move_datum(state, i, words)
     return state, words, rng
 
 
@@ -84,7 +86,7 @@ def wandering(request, twin):
         for _ in range(60):
             for kind in rng.integers(3, size=50):
                 if kind == 0:
-                    move_datum(state, int(rng.integers(state.leaf.size)), words)
+                    twin.move_datum(state, rng.integers(state.leaf.size), words)
                 elif kind == 1:
                     regraft_sweep(state, words, 1)
                 else:
@@ -120,7 +122,7 @@ def test_every_insertion_keeps_the_compressed_tree_sound(depth, twin):
     state = twin.empty_of(twin.random_data(rng, 30, 1), twin.random_setting(rng, depth))
     words = random_state(rng)
     for i in range(30):
-        insert_datum(state, i, words)
+        twin.move_datum(state, i, words)
         assert (state.leaf[i + 1 :] == NULL).all()
         alive = walk(state)
         check_lists(state, alive)

@@ -11,22 +11,18 @@ import pytest
 from scipy import stats
 
 from sticktree import Tree
+from sticktree.engine.branches import find_branch, log_density
 from sticktree.engine.chain import Chain
 from sticktree.engine.concentration import _log_discount, _log_factor
-from sticktree.engine.datum import (
-    _inverse,
-    _leaf_density,
-    _take_out,
-    _walk,
-    _weigh_leaves,
-    insert_datum,
-    move_datum,
-)
+from sticktree.engine.near import find_far, measure, reach, weigh_leaf, weigh_near
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import _crosses, regraft
 from sticktree.engine.scales import _log_scale
+from sticktree.engine.seats import bound_of_branches, tail
+from sticktree.engine.settle import settle
 from sticktree.engine.split_merge import _evidence, _rest, _scan
-from sticktree.engine.state import DISCOUNT, FACTOR, NOISE, tree_of
+from sticktree.engine.state import DISCOUNT, DRIFT, FACTOR, LEAVES, NOISE, ROOT, tree_of
+from sticktree.engine.structure import load_tree
 from sticktree.model import Model
 from sticktree.tree import NULL
 
@@ -102,20 +98,19 @@ def without_the_last_datum(choice, twin):
     """Return the state with its last datum out of the tree, but with room for it."""
     data, setting = choice.state.data, twin.setting_of(choice.state)
     rest = Tree(choice.tree.parent, choice.tree.leaf[:-1], level=choice.tree.level)
-    smaller = twin.state_of(rest.pruned(), data[:-1], setting)
+    rest = rest.pruned().compressed()
     state = twin.empty_of(data, setting)
-    for whole, part in zip(state, smaller, strict=True):
-        whole[: len(part)] = part
-    state.data[:] = data
-    state.leaf[-1] = NULL
+    load_tree(state, rest.parent, rest.level, rest.leaf)
+    settle(state)
     return state
 
 
-def leaves_outweigh_branches(state, i):
+def leaves_outweigh_branches(state, i, twin):
     """Tell whether the engine chooses by rejection, and not by computing all weights."""
-    lack = _take_out(state, state.data[i], state.leaf[i])
-    bounds = _walk(state, state.leaf[i])
-    return _weigh_leaves(state, state.data[i], state.leaf[i], lack) > 0.1 * bounds
+    state, lack, _ = twin.take_out(state, state.data[i], state.leaf[i])
+    leaves = state.leaves[: state.sizes[LEAVES]]
+    total = sum(weigh_leaf(state, leaf, state.data[i], lack) for leaf in leaves)
+    return total > 0.1 * bound_of_branches(state)
 
 
 @pytest.mark.parametrize("rejecting", [True, False], ids=["by rejection", "by all weights"])
@@ -126,11 +121,11 @@ def test_datum_of_a_shared_leaf_chooses_as_its_full_conditional_says(
     # In a flat tree there is one new branch, so "all weights" leaves no choice to test.
     def movers(state, tree):
         shared = np.flatnonzero(tree.count[tree.leaf] > 1).tolist()
-        return [i for i in shared if leaves_outweigh_branches(state, i) == rejecting]
+        return [i for i in shared if leaves_outweigh_branches(state, i, twin) == rejecting]
 
     case = depth, dimension, discount
     choice = open_choice(twin, case, movers, twin.places_of_datum)
-    same = assert_choice(move_datum, choice)
+    same = assert_choice(twin.move_datum, choice)
     assert all(stayed == {said == 0} for said, stayed in same.items())
 
 
@@ -148,16 +143,18 @@ def test_datum_with_densities_below_all_floating_point_numbers_chooses_as_it_sho
     choice = Choice(state, tree_of(state), i, places, twin.posterior(places, data, setting))
     assert (choice.probabilities > 0.02).sum() > 3
     if out:
-        assert_choice(insert_datum, choice._replace(state=without_the_last_datum(choice, twin)))
+        assert_choice(twin.move_datum, choice._replace(state=without_the_last_datum(choice, twin)))
     else:
-        assert_choice(move_datum, choice)
+        assert_choice(twin.move_datum, choice)
 
 
 def test_datum_of_a_flat_tree_chooses_as_its_full_conditional_says(twin, assert_choice):
     def movers(state, tree):
         return np.flatnonzero(tree.count[tree.leaf] > 1).tolist()
 
-    same = assert_choice(move_datum, open_choice(twin, (1, 2, 0.3), movers, twin.places_of_datum))
+    same = assert_choice(
+        twin.move_datum, open_choice(twin, (1, 2, 0.3), movers, twin.places_of_datum)
+    )
     assert all(stayed == {said == 0} for said, stayed in same.items())
 
 
@@ -169,7 +166,7 @@ def test_datum_with_a_leaf_of_its_own_chooses_as_its_full_conditional_says(
         return np.flatnonzero(tree.count[tree.leaf] == 1).tolist()
 
     case = depth, dimension, discount
-    assert_choice(move_datum, open_choice(twin, case, movers, twin.places_of_datum))
+    assert_choice(twin.move_datum, open_choice(twin, case, movers, twin.places_of_datum))
 
 
 @every_case
@@ -182,7 +179,7 @@ def test_new_datum_is_seated_as_its_full_conditional_says(
         lambda state, tree: [tree.n_data - 1],
         twin.places_of_datum,
     )
-    assert_choice(insert_datum, choice._replace(state=without_the_last_datum(choice, twin)))
+    assert_choice(twin.move_datum, choice._replace(state=without_the_last_datum(choice, twin)))
 
 
 def tops(state, tree, ceiling):
@@ -234,41 +231,99 @@ def test_way_of_a_datum_through_the_tree_is_that_of_the_next_datum_of_the_others
     shared = np.flatnonzero(tree.count[tree.leaf] > 1).tolist()
     assert shared
     for i in shared:
-        _take_out(state, state.data[i], state.leaf[i])
-        _walk(state, state.leaf[i])
+        without, _, _ = twin.take_out(state, state.data[i], state.leaf[i])
         others = Tree(full.parent, np.delete(full.leaf, i), level=full.level)
         expected = setting.law.next_datum(others)
-        np.testing.assert_allclose(state.nodes["path"][order], expected.reach[last], rtol=1e-10)
+        np.testing.assert_allclose(without.nodes["path"][order], expected.reach[last], rtol=1e-10)
         for node, place in zip(order, last, strict=True):
             if state.nodes["level"][node] < depth:
                 seats = 1 / (others.count[place] + setting.alpha[state.nodes["level"][node]])
-                assert _inverse(state, node) == pytest.approx(seats, rel=1e-12)
+                assert without.nodes["inverse"][node] == pytest.approx(seats, rel=1e-12)
 
 
+@pytest.mark.parametrize("drift", [0.0, 0.3])
 @pytest.mark.parametrize("dimension", [1, 2, 5])
-def test_no_leaf_whose_weight_could_show_is_left_out(dimension, twin):
+def test_near_leaves_are_weighed_exactly_and_far_ones_are_within_their_bound(
+    dimension, drift, twin
+):
     # Pairs of data at ever larger distances, each with a leaf of its own.
     setting = twin.Setting(np.ones(2), 0.1, np.array([1.0, 1.0, 100.0]), 0.5)
     paths = [(1 + k % 2, 1 + k // 2) for k in range(40) for _ in range(2)]
     along = np.repeat(0.4 * np.arange(40), 2)[:, None]
     data = along * np.ones(dimension) / np.sqrt(dimension)
     state = twin.state_of(Tree.from_paths(paths), data, setting)
-    leaves = np.unique(state.leaf)
-    left_out = 0
+    n_leaves = state.sizes[LEAVES]
+    leaves = state.leaves[:n_leaves].tolist()
+    n_far = 0
     for i in range(0, len(paths), 6):
         y, old = state.data[i], state.leaf[i]
-        lack = _take_out(state, y, old)
-        _walk(state, old)
-        total = _weigh_leaves(state, y, old, lack)
-        found = state.nodes["weight"][leaves]
-        weights = [state.nodes["path"][k] * _leaf_density(state, k, y, lack) for k in leaves]
-        expected = np.array(weights)
-        assert total == pytest.approx(found.sum(), rel=1e-12)
-        gone = found == 0
-        np.testing.assert_allclose(found[~gone], expected[~gone], rtol=1e-12)
-        assert expected[gone].sum() < 1e-15 * expected.sum()
-        left_out += gone.sum()
-    assert left_out
+        here, lack, moved = twin.take_out(state, y, old)
+        expected = np.array([weigh_leaf(here, k, y, lack) for k in leaves])
+        dense = [
+            here.nodes["path"][k] * np.exp(log_density(here, k, 2, y, 0.5, lack)) for k in leaves
+        ]
+        np.testing.assert_allclose(expected, dense, rtol=1e-9)
+        # Centres that are off by as much as is admitted, away from the datum.
+        here.centre[:, :n_leaves] += drift * np.sign(here.mean[leaves] - y).T / np.sqrt(dimension)
+        here.scalars[DRIFT] = drift
+        measure(y, here.centre, n_leaves, here.distance)
+        here.near[0], here.weight[0] = old, weigh_leaf(here, old, y, lack)
+        limit, far = reach(here, here.weight[0], moved)
+        n_near = weigh_near(here, old, y, lack, limit)
+        near = [leaves.index(k) for k in here.near[:n_near]]
+        assert len(set(near)) == n_near
+        np.testing.assert_allclose(here.weight[:n_near], expected[near], rtol=1e-12)
+        beyond = np.delete(expected, near)
+        assert beyond.sum() <= far < 1e-3 * expected[near].sum()
+        assert (beyond <= far * here.nodes["path"][np.delete(leaves, near)]).all()
+        ends = np.cumsum(beyond)
+        for k in np.flatnonzero(beyond > 1e-9 * beyond.sum()):
+            leaf = np.delete(leaves, near)[k]
+            assert find_far(here, old, y, lack, limit, ends[k] - 0.5 * beyond[k]) == leaf
+        assert find_far(here, old, y, lack, limit, 1.001 * beyond.sum() + 1e-300) == NULL
+        n_far += len(beyond)
+    assert n_far
+
+
+@pytest.mark.parametrize("out", [False, True], ids=["moved", "new"])
+@pytest.mark.parametrize(
+    ("depth", "discount"), [(1, 0.0), (2, 0.3), (3, 0.0), (4, 0.1), (40, 0.0), (40, 0.005)]
+)
+def test_points_below_the_bound_find_every_new_branch_in_proportion_to_its_weight(
+    depth, discount, out, twin
+):
+    setting, tree, data = random_case(twin, depth, 2, discount, seed=8, n_data=12)
+    paths = [*tree.paths(), tree.paths()[0]]
+    data = np.concatenate([data, data[:1] + 0.1])
+    state = twin.state_of(Tree.from_paths(paths), data, setting)
+    i = 0
+    y = state.data[i]
+    here, lack, _ = twin.take_out(state, y, NULL if out else state.leaf[i])
+    expected = {}
+    for node in twin.in_use(here):
+        level, n = int(here.nodes["level"][node]), here.nodes["n"][node]
+        path = 1.0
+        if node != ROOT:
+            above = here.nodes["parent"][node]
+            path = here.nodes["path"][above] * here.nodes["inverse"][above] * (n - discount)
+            for j in range(here.nodes["level"][above] + 1, level):
+                expected[node, j] = path * (setting.alpha[j] + discount) / (n + setting.alpha[j])
+                path *= (n - discount) / (n + setting.alpha[j])
+        if level < depth:
+            opening = setting.alpha[level] + discount * here.nodes["n_children"][node]
+            expected[node, level] = path * opening / (n + setting.alpha[level])
+    for node, level in expected:
+        density = log_density(here, node, level, y, tail(here, level), lack)
+        expected[node, level] *= np.exp(density)
+    bound, n_points = bound_of_branches(here), 20_000
+    assert sum(expected.values()) <= bound
+    found = dict.fromkeys(expected, 0.0)
+    for point in (np.arange(n_points) + 0.5) / n_points * bound:
+        place = find_branch(here, y, lack, point)
+        if place[0] != NULL:
+            found[place] += bound / n_points
+    for place, weight in expected.items():
+        assert found[place] == pytest.approx(weight, abs=1.01 * bound / n_points)
 
 
 # ---- split and merge -------------------------------------------------------------------------
@@ -307,11 +362,11 @@ def test_restricted_scan_gives_probabilities_of_all_divisions_that_sum_to_one(tw
     mean = np.empty(data.shape[1])
     variance = _rest(state, state.leaf[0], state.leaf[3], mean)
     words = random_state(np.random.default_rng(0))
-    members = np.array([1, 2, 4], dtype=np.int32)
+    members = np.array([1, 2, 4])
     total = 0.0
     for division in range(8):
-        target = np.array([division & 1, division >> 1 & 1, division >> 2], dtype=np.int32)
-        side = np.zeros(3, dtype=np.int32)
+        target = np.array([division & 1, division >> 1 & 1, division >> 2])
+        side = np.zeros(3, dtype=np.int64)
         n = np.array([4.0, 1.0])
         sums = np.stack([data[[0, 1, 2, 4]].sum(axis=0), data[3]])
         log_probability = _scan(state, members, side, target, True, n, sums, mean, variance, words)

@@ -8,9 +8,22 @@ from scipy import stats
 
 from sticktree import Tree
 from sticktree.engine import state as engine_state
+from sticktree.engine.branches import _complete
 from sticktree.engine.chain import Chain
-from sticktree.engine.datum import settle
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, MADE, NOISE, State, empty_state, tree_of
+from sticktree.engine.datum import _take_out, move_data
+from sticktree.engine.settle import settle
+from sticktree.engine.state import (
+    ALIVE,
+    DISCOUNT,
+    FACTOR,
+    LEAVES,
+    MADE,
+    NOISE,
+    ROOT,
+    State,
+    empty_state,
+    tree_of,
+)
 from sticktree.model import Model
 from sticktree.processes import DiffusionModel, GaussianTransition, NestedRestaurant
 from sticktree.tree import NULL
@@ -101,8 +114,30 @@ def state_of(tree, data, setting):
     state.total[: tree.n_nodes] = 0.0
     np.add.at(state.total, state.leaf, state.data)
     state.sizes[MADE] = tree.n_nodes
+    leaves = np.flatnonzero(nodes["level"] == tree.depth)
+    nodes["slot"][leaves] = np.arange(leaves.size)
+    state.leaves[: leaves.size] = leaves
+    state.sizes[LEAVES] = leaves.size
+    nodes["left"], nodes["covariance"], nodes["share"] = 0, 0.0, 0.0
     settle(state)
     return state
+
+
+def move_datum(state, i, words):
+    """Let one datum choose its leaf, or come in; return 1 if it changed, else 0."""
+    return move_data(state, np.array([i]), words)
+
+
+def take_out(state, x, old):
+    """Return a copy without a datum in leaf ``old``, all nodes up to date, and 1/(r − W)."""
+    state = copied(state)
+    if old == NULL:
+        state.nodes["left"][ROOT], state.nodes["path"][ROOT] = 1, 1.0
+        lack, moved = 0.0, 0.0
+    else:
+        lack, moved, _ = _take_out(state, x, old)
+    _complete(state)
+    return state, lack, moved
 
 
 def from_scratch(state):
@@ -298,7 +333,7 @@ class Records:
         return Record(self.array, key) if isinstance(key, (int, np.integer)) else self.array[key]
 
     def __setitem__(self, key, value):
-        self.array[key] = value
+        self.array[key] = value.array[value.k] if isinstance(value, Record) else value
 
 
 class Record:
@@ -314,7 +349,7 @@ class Record:
 
 def interpreted_state(**fields):
     """Make a State that interpreted kernels can use: numpy's own records have no attributes."""
-    wrapped = {name: Records(fields[name]) for name in ("nodes", "levels")}
+    wrapped = {name: Records(fields[name]) for name in ("nodes", "levels", "saved")}
     return State(**{**fields, **wrapped})
 
 

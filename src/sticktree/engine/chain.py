@@ -12,14 +12,15 @@ from scipy import stats
 
 from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
-from sticktree.engine.datum import datum_sweep, insert_datum, settle
+from sticktree.engine.datum import datum_sweep, move_data
 from sticktree.engine.messages import log_determinant
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
 from sticktree.engine.seats import log_tree_probability, set_scales
+from sticktree.engine.settle import settle
 from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, FREE, MADE, State, empty_state
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, FREE, LEAVES, MADE, State, empty_state
 from sticktree.engine.structure import list_nodes, load_tree
 from sticktree.model import Model
 from sticktree.tree import Tree
@@ -80,8 +81,7 @@ class Chain:
             0.1 if model.discount is None else model.discount,
             model.noise,
         )
-        for i in rng.permutation(data.shape[0]):
-            insert_datum(self.state, int(i), self.words)
+        move_data(self.state, rng.permutation(data.shape[0]), self.words)
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
@@ -91,6 +91,7 @@ class Chain:
             "nodes": state.nodes[:made].copy(),
             "total": state.total[:made].copy(),
             "free": state.free[:free].copy(),
+            "leaves": state.leaves[: state.sizes[LEAVES]].copy(),
             "sizes": state.sizes.copy(),
             "levels": state.levels.copy(),
             "scalars": state.scalars.copy(),
@@ -117,6 +118,7 @@ class Chain:
         state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
         state.total[: len(snapshot["total"])] = snapshot["total"]
         state.free[: snapshot["free"].size] = snapshot["free"]
+        state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
         for name in ("sizes", "levels", "scalars", "leaf"):
             getattr(state, name)[:] = snapshot[name]
         list_nodes(state)

@@ -61,5 +61,5 @@ def concentration_move(
         parameters = (state, discount_prior[0], discount_prior[1])
         x = _draw_discount(math.log(d / (1.0 - d)), parameters, 1.0, rng)
         state.scalars[DISCOUNT] = 1.0 / (1.0 + math.exp(-x))
-    for k in range(state.sizes[ALIVE]):
+    for k in range(state.sizes[ALIVE] - 1, -1, -1):
         refresh(state, state.order[k])

@@ -13,6 +13,9 @@ Downward, given all data, φ_child | φ_parent has mean G (φ_parent + V h) and 
     M_child = G (M_parent + V h)          W_child = G² W_parent + V G.
 
 The covariance of φ_child with any φ outside its subtree is G times its parent's.
+
+Upward messages are always up to date; means and variances are computed where they are needed, and
+bear the time at which they were.
 """
 
 from __future__ import annotations
@@ -20,14 +23,22 @@ from __future__ import annotations
 import math
 
 from sticktree.checks import FloatArray
-from sticktree.engine.state import ALIVE, NOISE, ROOT, State
-from sticktree.jit import jit
+from sticktree.engine.state import ALIVE, CLOCK, DRIFT, NOISE, ROOT, State
+from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
-__all__ = ["edge_variance", "log_determinant", "receive", "receive_path", "send"]
+__all__ = [
+    "carry",
+    "edge_variance",
+    "locate",
+    "log_determinant",
+    "receive",
+    "receive_path",
+    "send",
+]
 
 
-@jit
+@inlined
 def edge_variance(state: State, node: int) -> float:
     """Return V, the variance of the steps from the parent down to a node (for the root, v_0)."""
     if node == ROOT:
@@ -38,7 +49,7 @@ def edge_variance(state: State, node: int) -> float:
     )
 
 
-@jit
+@inlined
 def receive(state: State, node: int) -> None:
     """Recompute the upward message of a node from its data or its children."""
     dimension = state.total.shape[1]
@@ -68,25 +79,79 @@ def receive_path(state: State, node: int) -> None:
     while node != NULL:
         receive(state, node)
         node = state.nodes[node].parent
+    state.sizes[CLOCK] += 1
+
+
+@inlined
+def carry(state: State, leaf: int, i: int, sign: float) -> None:
+    """Add a datum to the messages of a leaf and of all above it, or take it away.
+
+    The leaf must count its data right.
+    """
+    dimension, r = state.total.shape[1], state.scalars[NOISE]
+    node, more = leaf, 0.0
+    while node != NULL:
+        before, precision = state.nodes[node].gain, state.nodes[node].precision
+        now = state.nodes[node].n / r if node == leaf else precision + more
+        gain = 1.0 / (1.0 + now * edge_variance(state, node))
+        state.nodes[node].precision = now
+        state.nodes[node].gain = gain
+        more = now * gain - precision * before
+        for d in range(dimension):
+            old = state.weighted[node, d]
+            if node == leaf:
+                state.total[leaf, d] += sign * state.data[i, d]
+                new = state.total[leaf, d] / r
+            else:
+                new = old + state.change[d]
+            state.weighted[node, d] = new
+            state.change[d] = new * gain - old * before
+        node = state.nodes[node].parent
+    state.sizes[CLOCK] += 1
+
+
+@inlined
+def locate(state: State, node: int) -> None:
+    """Bring mean and variance of φ at a node up to date, and those of all above it."""
+    clock = state.sizes[CLOCK]
+    while state.nodes[node].stamp != clock:
+        top = node
+        while top != ROOT and state.nodes[state.nodes[top].parent].stamp != clock:
+            top = state.nodes[top].parent
+        _locate(state, top)
+
+
+@inlined
+def _locate(state: State, node: int) -> None:
+    """Compute mean and variance of φ at a node from those of its parent."""
+    dimension = state.total.shape[1]
+    gain, step = state.nodes[node].gain, edge_variance(state, node)
+    if node == ROOT:
+        state.nodes[node].variance = step * gain
+        for d in range(dimension):
+            state.mean[node, d] = gain * step * state.weighted[node, d]
+    else:
+        above = state.nodes[node].parent
+        state.nodes[node].variance = gain * (gain * state.nodes[above].variance + step)
+        for d in range(dimension):
+            mean = state.mean[above, d] + step * state.weighted[node, d]
+            state.mean[node, d] = gain * mean
+    if state.nodes[node].level == state.levels.size - 1:
+        slot = state.nodes[node].slot
+        # W ≤ r/n, and at most twice that without a datum of another leaf.
+        state.narrow[slot] = 1.0 / (state.scalars[NOISE] * (1.0 + 2.0 / state.nodes[node].n))
+        for d in range(dimension):
+            state.centre[d, slot] = state.mean[node, d]
+    state.nodes[node].stamp = state.sizes[CLOCK]
 
 
 @jit
 def send(state: State) -> None:
     """Recompute mean and variance of φ given all data, for all nodes from the root down."""
-    dimension = state.total.shape[1]
+    state.sizes[CLOCK] = 0
+    state.scalars[DRIFT] = 0.0
     for k in range(state.sizes[ALIVE]):
-        node = state.order[k]
-        gain, step = state.nodes[node].gain, edge_variance(state, node)
-        if node == ROOT:
-            state.nodes[node].variance = step * gain
-            for d in range(dimension):
-                state.mean[node, d] = gain * step * state.weighted[node, d]
-        else:
-            above = state.nodes[node].parent
-            state.nodes[node].variance = gain * (gain * state.nodes[above].variance + step)
-            for d in range(dimension):
-                mean = state.mean[above, d] + step * state.weighted[node, d]
-                state.mean[node, d] = gain * mean
+        _locate(state, state.order[k])
 
 
 @jit

@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.jit import jit
+from sticktree.jit import inlined, jit
 
 __all__ = [
     "RandomState",
@@ -32,7 +32,7 @@ def random_state(rng: np.random.Generator) -> RandomState:
     return rng.integers(1, 2**64, size=4, dtype=np.uint64)
 
 
-@jit
+@inlined
 def uniform(rng: RandomState) -> float:
     """Return a uniform number in [0, 1) with 53 random bits."""
     mixed = rng[0] + rng[3]
@@ -47,7 +47,7 @@ def uniform(rng: RandomState) -> float:
     return float(result >> np.uint64(11)) * 2.0**-53
 
 
-@jit
+@inlined
 def integer(rng: RandomState, n: int) -> int:
     """Return a uniform integer in 0 … n − 1."""
     return min(int(uniform(rng) * n), n - 1)

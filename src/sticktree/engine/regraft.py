@@ -13,12 +13,13 @@ import math
 
 import numpy as np
 
-from sticktree.engine.datum import log_density, settle_attached, settle_detached
+from sticktree.engine.branches import log_density
 from sticktree.engine.messages import send
 from sticktree.engine.random import RandomState, gumbel, integer
+from sticktree.engine.settle import settle_attached, settle_detached
 from sticktree.engine.state import ALIVE, DISCOUNT, ROOT, State
-from sticktree.engine.structure import attach, detach
-from sticktree.jit import jit
+from sticktree.engine.structure import attach, detach, list_nodes
+from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
 __all__ = ["regraft", "regraft_sweep"]
@@ -50,7 +51,7 @@ def regraft_sweep(state: State, rng: RandomState, n_moves: int) -> int:
     return moved
 
 
-@jit
+@inlined
 def _crosses(state: State, node: int, level: int) -> bool:
     """Tell whether the edge above a node, or the node itself, has a point at ``level``."""
     above = state.nodes[state.nodes[node].parent].level
@@ -69,14 +70,17 @@ def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
         sibling = state.nodes[top].previous_sibling
     level_before = state.nodes[above].level
     settle_detached(state, detach(state, top))
+    list_nodes(state)
+    send(state)
     at, level = _choose_place(state, top, ceiling, rng)
     settle_attached(state, top, attach(state, top, at, level))
+    list_nodes(state)
     now = state.nodes[top].parent
     same = state.nodes[now].level == level_before and state.nodes[sibling].parent == now
     return 0 if same else 1
 
 
-@jit
+@inlined
 def _rising(x: float, length: int) -> float:
     """Return the log of x (x + 1) … (x + length − 1)."""
     return math.lgamma(x + length) - math.lgamma(x)
@@ -91,8 +95,6 @@ def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tup
     x = state.weighted[top] * own
     alone = math.lgamma(m - d) - math.lgamma(1.0 - d)
     state.shift[:] = 0.0
-    for k in range(state.sizes[ALIVE]):
-        state.nodes[state.order[k]].covariance = 0.0
     # The chain of only children from the ceiling up to a level, each with all m data.
     chain = np.zeros(ceiling + 1)
     for j in range(ceiling - 1, -1, -1):

@@ -7,7 +7,10 @@ A datum goes from a node p of level a to its child k of level b with probability
 where the product is over the only children on the edge. At any of those, as at any node, it may
 open a new branch instead, and then has a leaf of its own with predictive variance at least
 r + v_{m+1} + … + v_L, where m is the level of the branching. That bounds its density, whatever the
-datum; so most moves need not look at new branches at all (see datum.py).
+datum. Bounds add up from the leaves to the root: a node's *offers* are the bounds on all new
+branches below it, for a datum that has come by. So the bound on all of them is at hand at the root,
+most moves need not look at new branches at all, and one of them is found by a walk down from the
+root (see branches.py).
 """
 
 from __future__ import annotations
@@ -15,12 +18,21 @@ from __future__ import annotations
 import math
 
 from sticktree.engine.state import ALIVE, DISCOUNT, NOISE, ROOT, State
-from sticktree.jit import jit
+from sticktree.jit import inlined, jit
+from sticktree.tree import NULL
 
-__all__ = ["log_tree_probability", "refresh", "refresh_path", "set_scales", "tail"]
+__all__ = [
+    "bound_of_branches",
+    "log_tree_probability",
+    "refresh",
+    "refresh_path",
+    "seat",
+    "set_scales",
+    "tail",
+]
 
 
-@jit
+@inlined
 def tail(state: State, level: int) -> float:
     """Return the variance of a datum around a node of the given level when it goes down alone."""
     return (
@@ -40,33 +52,68 @@ def set_scales(state: State) -> None:
         state.levels[level].bound = ratio ** (-0.5 * state.data.shape[1])
 
 
-@jit
-def refresh(state: State, node: int) -> None:
-    """Recompute the factors of one node, after its data, children or edge have changed."""
+@inlined
+def _set_factors(state: State, node: int) -> None:
+    """Recompute the factors of one node; its offers must be right."""
     d = state.scalars[DISCOUNT]
     level, n = state.nodes[node].level, state.nodes[node].n
+    offer = 0.0
     if level < state.levels.size - 1:
         alpha = state.levels[level].alpha
         state.nodes[node].inverse = 1.0 / (n + alpha)
         state.nodes[node].opening = (alpha + d * state.nodes[node].n_children) * state.levels[
             level
         ].bound
+        offer = state.nodes[node].inverse * (state.nodes[node].opening + state.nodes[node].offers)
     if node != ROOT:
         passing, opening = n - d, 0.0
         for j in range(state.nodes[state.nodes[node].parent].level + 1, level):
-            seats = n + state.levels[j].alpha
-            opening += passing * (state.levels[j].alpha + d) / seats * state.levels[j].bound
-            passing *= (n - d) / seats
+            here = passing / (n + state.levels[j].alpha)
+            opening += here * (state.levels[j].alpha + d) * state.levels[j].bound
+            passing = here * (n - d)
         state.nodes[node].passing = passing
         state.nodes[node].opening_above = opening
+        state.nodes[node].share = opening + passing * offer
+
+
+@inlined
+def refresh(state: State, node: int) -> None:
+    """Recompute the factors of one node, after its data, children or edge have changed."""
+    offers = 0.0
+    child = state.nodes[node].first_child
+    while child != NULL:
+        offers += state.nodes[child].share
+        child = state.nodes[child].next_sibling
+    state.nodes[node].offers = offers
+    _set_factors(state, node)
 
 
 @jit
 def refresh_path(state: State, node: int) -> None:
     """Recompute the factors of a node and of all above it."""
-    while node >= 0:
+    while node != NULL:
         refresh(state, node)
         node = state.nodes[node].parent
+
+
+@inlined
+def seat(state: State, leaf: int, change: float) -> None:
+    """Add to the number of data of a leaf and of all above it, and to what depends on it."""
+    more, node = 0.0, leaf
+    while node != NULL:
+        before = state.nodes[node].share
+        state.nodes[node].n += int(change)
+        state.nodes[node].offers += more
+        _set_factors(state, node)
+        more = state.nodes[node].share - before
+        node = state.nodes[node].parent
+
+
+@inlined
+def bound_of_branches(state: State) -> float:
+    """Return the sum of the bounds on all new branches."""
+    root = state.nodes[ROOT]
+    return root.inverse * (root.opening + root.offers)
 
 
 @jit

@@ -15,12 +15,12 @@ import math
 
 import numpy as np
 
-from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.datum import settle
+from sticktree.checks import FloatArray
 from sticktree.engine.random import RandomState, integer, uniform
-from sticktree.engine.state import DISCOUNT, NOISE, State
+from sticktree.engine.settle import settle
+from sticktree.engine.state import DISCOUNT, NOISE, Index, State
 from sticktree.engine.structure import add_data, attach, detach, make_node, release_node
-from sticktree.jit import jit
+from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
 __all__ = ["split_merge", "split_merge_sweep"]
@@ -49,7 +49,7 @@ def split_merge(state: State, rng: RandomState) -> int:
         return 0
     second = state.leaf[j]
     merging = first != second
-    members = np.empty(n_others, dtype=np.int32)
+    members = np.empty(n_others, dtype=np.int64)
     n_members = 0
     for t in range(n_data):
         if t != i and t != j and (state.leaf[t] == first or state.leaf[t] == second):
@@ -63,7 +63,7 @@ def split_merge(state: State, rng: RandomState) -> int:
     mean = np.empty(dimension)
     variance = _rest(state, first, second, mean)
 
-    side = np.empty(n_members, dtype=np.int32)
+    side = np.empty(n_members, dtype=np.int64)
     n = np.ones(2)
     total = np.empty((2, dimension))
     total[0] = state.data[i]
@@ -134,7 +134,7 @@ def _rest(state: State, first: int, second: int, mean: FloatArray) -> float:
     return 1.0 / precision + between
 
 
-@jit
+@inlined
 def _put(state: State, t: int, side: int, sign: float, n: FloatArray, total: FloatArray) -> None:
     """Add a datum to one half, or take it away."""
     n[side] += sign
@@ -145,9 +145,9 @@ def _put(state: State, t: int, side: int, sign: float, n: FloatArray, total: Flo
 @jit
 def _scan(
     state: State,
-    members: IntArray,
-    side: IntArray,
-    target: IntArray,
+    members: Index,
+    side: Index,
+    target: Index,
     forced: bool,
     n: FloatArray,
     total: FloatArray,
@@ -220,7 +220,7 @@ def _evidence(
 
 
 @jit
-def _split(state: State, leaf: int, members: IntArray, side: IntArray, j: int) -> None:
+def _split(state: State, leaf: int, members: Index, side: Index, j: int) -> None:
     """Move ``j`` and the members of its half to a new sibling of the leaf."""
     depth = state.levels.size - 1
     new = make_node(state, depth)
@@ -241,7 +241,7 @@ def _split(state: State, leaf: int, members: IntArray, side: IntArray, j: int) -
 
 
 @jit
-def _merge(state: State, leaf: int, other: int, members: IntArray, j: int) -> None:
+def _merge(state: State, leaf: int, other: int, members: Index, j: int) -> None:
     """Move all data of ``other`` into ``leaf``."""
     for t in range(members.size):
         if state.leaf[members[t]] == other:

@@ -16,29 +16,33 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, IntArray
+from sticktree.checks import FloatArray
 from sticktree.tree import NULL, Tree
 
-__all__ = ["ROOT", "State", "empty_state", "tree_of"]
+__all__ = ["ROOT", "Index", "State", "empty_state", "tree_of"]
 
+Index = npt.NDArray[np.int64]  # one type for all numbers of nodes: kernels then compile once
 ROOT = 0
 
-# Places in `State.sizes`: nodes in use, numbers on the stack, numbers ever used.
-ALIVE, FREE, MADE = 0, 1, 2
-# Places in `State.scalars`: c, d, and the noise r in units of Σ.
-FACTOR, DISCOUNT, NOISE = 0, 1, 2
+# Places in `State.sizes`: nodes listed, numbers on the stack, numbers ever used, leaves, changes of
+# the data's places so far, and whether the list of nodes is out of date.
+ALIVE, FREE, MADE, LEAVES, CLOCK, UNLISTED = range(6)
+# Places in `State.scalars`: c, d, the noise r in units of Σ, and how far a centre may be off.
+FACTOR, DISCOUNT, NOISE, DRIFT = range(4)
 
 NODE = np.dtype(
     [
         # the tree
-        ("parent", np.int32),
-        ("level", np.int32),
-        ("n", np.int32),  # data at or below
-        ("n_children", np.int32),
-        ("first_child", np.int32),
-        ("next_sibling", np.int32),
-        ("previous_sibling", np.int32),
-        ("left", np.int32),  # 1 where the datum at hand is counted but should not be, else 0
+        ("parent", np.int64),
+        ("level", np.int64),
+        ("n", np.int64),  # data at or below
+        ("n_children", np.int64),
+        ("first_child", np.int64),
+        ("next_sibling", np.int64),
+        ("previous_sibling", np.int64),
+        ("slot", np.int64),  # of a leaf, in `State.leaves`
+        ("stamp", np.int64),  # the time when mean and variance were computed
+        ("left", np.int64),  # 1 if the datum at hand has been taken out below, else 0
         # Gaussian messages; see messages.py
         ("precision", np.float64),  # Λ, from below
         ("gain", np.float64),  # G = 1/(1 + Λ V) of the edge above
@@ -48,10 +52,11 @@ NODE = np.dtype(
         ("passing", np.float64),  # weight of the way from the parent down to here
         ("opening", np.float64),  # bound on new branches at the node
         ("opening_above", np.float64),  # bound on new branches on the edge above
+        ("offers", np.float64),  # bounds on all new branches below, summed over the children
+        ("share", np.float64),  # what the node adds to the offers of its parent
         # working space
         ("covariance", np.float64),  # of φ with that of the leaf at hand
         ("path", np.float64),  # probability that the datum at hand comes by
-        ("weight", np.float64),  # of the leaf for the datum at hand
     ]
 )
 
@@ -70,17 +75,28 @@ class State(NamedTuple):
     """Everything a move reads and changes: N data of dimension D, room for M nodes."""
 
     data: FloatArray  # (N, D), whitened by the current Σ
-    leaf: IntArray  # (N,) where each datum sits; NULL while it is out of the tree
+    leaf: Index  # (N,) where each datum sits; NULL while it is out of the tree
     nodes: npt.NDArray[Any]  # (M,) of NODE
-    order: IntArray  # (M,) the nodes in use, parents before children
-    free: IntArray  # (M,) a stack of numbers given back
-    sizes: IntArray  # (3,)
+    order: Index  # (M,) the nodes in use, parents before children
+    free: Index  # (M,) a stack of numbers given back
+    sizes: Index  # (6,)
     levels: npt.NDArray[Any]  # (L + 1,) of LEVEL; the last has no shape and alpha
-    scalars: FloatArray  # (3,)
+    scalars: FloatArray  # (4,)
     total: FloatArray  # (M, D) sum of the data of a leaf
     weighted: FloatArray  # (M, D) h, from below
     mean: FloatArray  # (M, D) of φ given all data
-    shift: FloatArray  # (D,) change of means per covariance, without the datum at hand
+    # the leaves side by side, for the search of those near a datum; see near.py
+    leaves: Index  # (N,) the leaf in each slot
+    centre: FloatArray  # (D, N) its mean, or what that was a short time ago
+    narrow: FloatArray  # (N,) at most 1 over its predictive variance
+    # working space of the datum at hand; see datum.py
+    shift: FloatArray  # (D,) change of means per covariance, without the datum
+    change: FloatArray  # (D,) of the message that goes up
+    path: Index  # (L + 1,) nodes from its leaf to the root
+    saved: npt.NDArray[Any]  # (L + 1,) of NODE: these nodes with the datum in
+    distance: FloatArray  # (N,) its squared distance from each centre
+    near: Index  # (N,) leaves near it
+    weight: FloatArray  # (N,) their weights
 
 
 def empty_state(
@@ -91,17 +107,26 @@ def empty_state(
     room = 2 * n_data + 2
     state = State(
         data=np.array(data, dtype=np.float64, order="C"),
-        leaf=np.full(n_data, NULL, dtype=np.int32),
+        leaf=np.full(n_data, NULL, dtype=np.int64),
         nodes=np.empty(room, dtype=NODE),
-        order=np.empty(room, dtype=np.int32),
-        free=np.empty(room, dtype=np.int32),
-        sizes=np.array([1, 0, 1], dtype=np.int32),
+        order=np.empty(room, dtype=np.int64),
+        free=np.empty(room, dtype=np.int64),
+        sizes=np.array([1, 0, 1, 0, 0, 0], dtype=np.int64),
         levels=np.zeros(len(shape) + 1, dtype=LEVEL),
-        scalars=np.array([c, discount, noise], dtype=np.float64),
+        scalars=np.array([c, discount, noise, 0.0], dtype=np.float64),
         total=np.empty((room, dimension)),
         weighted=np.empty((room, dimension)),
         mean=np.empty((room, dimension)),
+        leaves=np.empty(n_data + 1, dtype=np.int64),
+        centre=np.empty((dimension, n_data + 1)),
+        narrow=np.empty(n_data + 1),
         shift=np.zeros(dimension),
+        change=np.empty(dimension),
+        path=np.empty(len(shape) + 1, dtype=np.int64),
+        saved=np.empty(len(shape) + 1, dtype=NODE),
+        distance=np.empty(n_data + 1),
+        near=np.empty(n_data + 1, dtype=np.int64),
+        weight=np.empty(n_data + 1),
     )
     root = state.nodes[ROOT : ROOT + 1]
     root.fill(0)
@@ -123,6 +148,7 @@ def tree_of(state: State) -> Tree:
     new_id = np.full(state.sizes[MADE], NULL, dtype=np.int32)
     new_id[order] = np.arange(order.size)
     nodes = state.nodes[order]
-    parent = nodes["parent"].copy()
-    parent[1:] = new_id[parent[1:]]
-    return Tree.from_trusted(parent, new_id[state.leaf], nodes["level"].copy(), nodes["n"].copy())
+    parent = np.full(order.size, NULL, dtype=np.int32)
+    parent[1:] = new_id[nodes["parent"][1:]]
+    level, n = nodes["level"].astype(np.int32), nodes["n"].astype(np.int32)
+    return Tree.from_trusted(parent, new_id[state.leaf], level, n)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sticktree.checks import IntArray
-from sticktree.engine.state import ALIVE, FREE, MADE, ROOT, State
-from sticktree.jit import jit
+from sticktree.engine.state import ALIVE, FREE, LEAVES, MADE, ROOT, UNLISTED, State
+from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-@jit
+@inlined
 def make_node(state: State, level: int) -> int:
     """Return the number of a new node that hangs nowhere yet."""
     if state.sizes[FREE] > 0:
@@ -32,19 +32,37 @@ def make_node(state: State, level: int) -> int:
     state.nodes[node].n_children = 0
     state.nodes[node].first_child = NULL
     state.nodes[node].parent = NULL
+    state.nodes[node].stamp = NULL
+    state.nodes[node].left = 0
+    state.nodes[node].covariance = 0.0
+    state.nodes[node].share = 0.0
     for d in range(state.total.shape[1]):
         state.total[node, d] = 0.0
+    if level == state.levels.size - 1:
+        slot = state.sizes[LEAVES]
+        state.nodes[node].slot = slot
+        state.leaves[slot] = node
+        state.sizes[LEAVES] += 1
     return node
 
 
-@jit
+@inlined
 def release_node(state: State, node: int) -> None:
-    """Give the number of a detached node back."""
+    """Give the number of a detached node back; the last leaf takes the slot of one that goes."""
+    if state.nodes[node].level == state.levels.size - 1:
+        state.sizes[LEAVES] -= 1
+        slot, last = state.nodes[node].slot, state.sizes[LEAVES]
+        moved = state.leaves[last]
+        state.leaves[slot] = moved
+        state.nodes[moved].slot = slot
+        state.narrow[slot] = state.narrow[last]
+        for d in range(state.centre.shape[0]):
+            state.centre[d, slot] = state.centre[d, last]
     state.free[state.sizes[FREE]] = node
     state.sizes[FREE] += 1
 
 
-@jit
+@inlined
 def _link(state: State, node: int, parent: int) -> None:
     first = state.nodes[parent].first_child
     state.nodes[node].parent = parent
@@ -56,7 +74,7 @@ def _link(state: State, node: int, parent: int) -> None:
     state.nodes[parent].n_children += 1
 
 
-@jit
+@inlined
 def _unlink(state: State, node: int) -> None:
     parent, before, after = (
         state.nodes[node].parent,
@@ -73,7 +91,7 @@ def _unlink(state: State, node: int) -> None:
     state.nodes[node].parent = NULL
 
 
-@jit
+@inlined
 def add_data(state: State, node: int, change: int) -> None:
     """Add to the number of data of a node and of all above it."""
     while node != NULL:
@@ -89,6 +107,7 @@ def attach(state: State, node: int, at: int, level: int) -> int:
     Return the node whose edge has become shorter, or NULL if none has.
     """
     shortened = NULL
+    state.sizes[UNLISTED] = 1
     if state.nodes[at].level != level:
         shortened = at
         above = state.nodes[at].parent
@@ -110,6 +129,7 @@ def detach(state: State, node: int) -> int:
     Return the deepest node that stays and has changed.
     """
     above = state.nodes[node].parent
+    state.sizes[UNLISTED] = 1
     _unlink(state, node)
     add_data(state, above, -state.nodes[node].n)
     if above != ROOT and state.nodes[above].n_children == 1:
@@ -138,6 +158,7 @@ def list_nodes(state: State) -> None:
             node = state.nodes[node].parent
         node = NULL if node == ROOT else state.nodes[node].next_sibling
     state.sizes[ALIVE] = count
+    state.sizes[UNLISTED] = 0
 
 
 @jit
@@ -145,13 +166,14 @@ def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -
     """Replace the tree of a state by a compressed one whose nodes keep their numbers."""
     state.sizes[FREE] = 0
     state.sizes[MADE] = 0
+    state.sizes[LEAVES] = 0
     for node in range(parent.size):
-        made = make_node(state, level[node])
+        made = make_node(state, int(level[node]))
         if node != ROOT:
-            _link(state, made, parent[node])
+            _link(state, made, int(parent[node]))
     for i in range(leaf.size):
         state.leaf[i] = leaf[i]
-        add_data(state, leaf[i], 1)
+        add_data(state, int(leaf[i]), 1)
         for d in range(state.data.shape[1]):
             state.total[leaf[i], d] += state.data[i, d]
     list_nodes(state)
