@@ -9,8 +9,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from benchmarks import (
+    compiling,
+    convergence,
     engine,
+    growth,
     imports,
+    memory,
+    mixing,
     processes,
 )
 from benchmarks.table import HEADER, Row
@@ -19,6 +24,11 @@ SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
     "imports": imports.rows,
     "processes": processes.rows,
     "engine": engine.rows,
+    "growth": growth.rows,
+    "memory": memory.rows,
+    "compiling": compiling.rows,
+    "mixing": mixing.rows,
+    "convergence": convergence.rows,
 }
 
 
