@@ -1,8 +1,9 @@
-"""Print one table of speed."""
+"""Print one table of speed, then one of test density."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ from benchmarks import (
     mixing,
     processes,
 )
+from benchmarks.density import table as density
+from benchmarks.folder import FILES
 from benchmarks.table import HEADER, Row
 
 SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
@@ -34,9 +37,19 @@ SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = tuple(SPEED)
+    names = (*SPEED, "density")
     parser.add_argument("parts", nargs="*", help=f"any of {', '.join(names)}; all by default")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all runs")
+    of_density = parser.add_argument_group("density")
+    of_density.add_argument("--sets", nargs="+", choices=FILES, default=list(FILES))
+    of_density.add_argument("--splits", type=int, help="how many splits, 10 by default")
+    of_density.add_argument(
+        "--draws", type=int, help="warm-up sweeps and draws a chain, the defaults if not given"
+    )
+    of_density.add_argument(
+        "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="fits at a time"
+    )
+    of_density.add_argument("--fresh", action="store_true", help="use no results of earlier runs")
     options = parser.parse_args()
     parts = options.parts or names
     for part in parts:
@@ -49,6 +62,11 @@ def main() -> int:
             if part in parts:
                 fine &= print_rows(part, options.quick)
         print()
+    if "density" in parts:
+        n_splits = options.splits or (2 if options.quick else 10)
+        draws = options.draws or (20 if options.quick else None)
+        for line in density.lines(options.sets, n_splits, draws, options.jobs, options.fresh):
+            print(line, flush=True)
     return 0 if fine else 1
 
 
