@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
+from sticktree import DFPMixture
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Chain
 from sticktree.model import Model
@@ -13,12 +16,11 @@ from sticktree.processes import LogDivergence, resolve_concentration
 def default_model(n_steps: int = 4) -> Model:
     """Return the model of ``DFPMixture(n_steps)``: a tree of one level less and a private step."""
     concentration = resolve_concentration(LogDivergence(), n_steps)
-    return Model(
-        concentration.alpha,
-        private_step=concentration.private_step,
-        covariance_type="full",
-        precision_prior=(1.0, 0.01),
-    )
+    parameters = DFPMixture(n_steps).get_params()
+    shared = {
+        field.name: parameters[field.name] for field in fields(Model) if field.name in parameters
+    }
+    return Model(concentration.alpha, private_step=concentration.private_step, **shared)
 
 
 def warm(chain: Chain, n_sweeps: int) -> Chain:

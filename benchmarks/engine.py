@@ -19,7 +19,7 @@ from sticktree.engine.chain import Chain
 from sticktree.engine.datum import datum_sweep
 from sticktree.model import Model
 
-# Times per sweep of FBM (Neal's Flexible Bayesian Modelling), measured on another machine.
+# Times per sweep of FBM (Neal's Flexible Bayesian Modelling), measured elsewhere.
 FBM = {
     "r15": "FBM elsewhere: mixture 0.6 ms, diffusion tree 1.8 ms",
     "d31": "FBM elsewhere: mixture 3–6 ms, diffusion tree 9.5 ms",
