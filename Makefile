@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit bench test-floors clean
+.PHONY: demo test lint types unit bench bench-density test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -25,8 +25,12 @@ types: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest
 
-bench: $(VENV)/.dev ## speed, as ratios against a peer in the same process
+# The data sets are not part of the project: export STICKTREE_DATA, a folder that has them.
+bench: $(VENV)/.dev ## speed against peers in the same process, then test density
 	$(BIN)/python -m benchmarks
+
+bench-density: $(VENV)/.dev ## only the table of test log density
+	$(BIN)/python -m benchmarks density
 
 test-floors: ## the tests with the oldest dependencies that pyproject.toml admits
 	$(PYTHON) -m venv $(VENV)-floors

@@ -1,1 +1,1 @@
-"""Speed as ratios against a peer in the same process: ``python -m benchmarks``."""
+"""Speed against peers in the same process, and test density: ``python -m benchmarks``."""

@@ -1,47 +1,81 @@
-"""The engine's datum sweep against one E-step of scikit-learn's GaussianMixture."""
+"""What a sweep costs: against a peer's E-step, against itself with a deep tree, and in itself."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
 from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_limits
 
-from benchmarks.timing import Row, race
+from benchmarks.chains import default_chain, n_leaves, warm
+from benchmarks.folder import TITLES, on_data, standardised
+from benchmarks.synthetic import crowd
+from benchmarks.table import Row, duration_row, ratio_row
+from benchmarks.timing import median, race, seconds_of
+from sticktree.checks import FloatArray
 from sticktree.engine.chain import Chain
 from sticktree.engine.datum import datum_sweep
 from sticktree.model import Model
 
+# Times per sweep of FBM (Neal's Flexible Bayesian Modelling), measured elsewhere.
+FBM = {
+    "r15": "FBM elsewhere: mixture 0.6 ms, diffusion tree 1.8 ms",
+    "d31": "FBM elsewhere: mixture 3–6 ms, diffusion tree 9.5 ms",
+}
+MILLISECONDS = {"r15": 0.6, "d31": 4.5}
 
-def rows() -> Iterator[Row]:
-    yield sweep(100_000, 2, 100)
-    yield sweep(20_000, 16, 50)
+
+def rows(quick: bool = False) -> Iterator[Row]:
+    share = 20 if quick else 1
+    yield datum_moves(100_000 // share, 2, 100)
+    yield datum_moves(20_000 // share, 16, 50)
+    n_sweeps = 20 if quick else 200
+    what = "one sweep, 40 breaks of the stick vs 4, R15"
+    yield from on_data("r15", what, lambda data: [deep(what, standardised(data), n_sweeps)])
+    for name in FBM:
+        yield from whole_sweep(name, n_sweeps)
 
 
-def sweep(n_rows: int, dimension: int, n_clusters: int) -> Row:
+def datum_moves(n_rows: int, dimension: int, n_clusters: int) -> Row:
     rng = np.random.default_rng(0)
-    centres = rng.normal(0, 10, (n_clusters, dimension))
-    data = centres[rng.integers(n_clusters, size=n_rows)] + rng.normal(size=(n_rows, dimension))
-    data = (data - data.mean(0)) / data.std(0)
+    data = crowd(n_rows, dimension, n_clusters, rng)
     model = Model(np.ones(3), covariance_type="spherical", precision_prior=(1.0, 0.01))
-    chain = Chain(data, model, rng)
-    for _ in range(3):
-        chain.sweep()
-    n_leaves = np.unique(chain.state.leaf).size
-    peer = GaussianMixture(n_leaves, covariance_type="spherical", max_iter=1, init_params="random")
-    peer.means_init = data[rng.choice(n_rows, n_leaves, replace=False)]
-    with np.errstate(all="ignore"):
-        import warnings
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            peer.fit(data)
-    return Row(
-        f"datum sweep, {n_rows:,}×{dimension}, {n_leaves} leaves, vs one E-step of GaussianMixture",
+    chain = warm(Chain(data, model, rng), 3)
+    n_components = n_leaves(chain)
+    peer = GaussianMixture(
+        n_components, covariance_type="spherical", max_iter=1, init_params="random"
+    )
+    peer.means_init = data[rng.choice(n_rows, n_components, replace=False)]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        peer.fit(data)
+    return ratio_row(
+        f"datum sweep, {n_rows:,}×{dimension}, {n_components} leaves, "
+        "vs one E-step of GaussianMixture",
         *race(
             lambda: datum_sweep(chain.state, chain.words),
             lambda: peer.score_samples(data),
-            rounds=3,
+            rounds=5,
         ),
         target=0.5,
     )
+
+
+def deep(what: str, data: FloatArray, n_sweeps: int) -> Row:
+    with threadpool_limits(limits=1):
+        chains = [warm(default_chain(data, n_steps), n_sweeps) for n_steps in (40, 4)]
+    return ratio_row(what, *race(chains[0].sweep, chains[1].sweep, rounds=n_sweeps), target=3)
+
+
+def whole_sweep(name: str, n_sweeps: int) -> Iterator[Row]:
+    what = f"one sweep of all moves, 3 levels, {TITLES[name]}"
+
+    def measure(data: FloatArray) -> Iterator[Row]:
+        with threadpool_limits(limits=1):
+            chain = warm(default_chain(standardised(data)), n_sweeps)
+            seconds = median([seconds_of(chain.sweep) for _ in range(n_sweeps)])
+        yield duration_row(what, seconds, MILLISECONDS[name], "ms", peer=FBM[name])
+
+    yield from on_data(name, what, measure)

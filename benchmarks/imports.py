@@ -6,7 +6,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-LIMIT = 0.5
+from benchmarks.table import Row, duration_row
+from benchmarks.timing import median
+
+LIMIT = 500  # ms
 PROGRAM = """
 import time, numpy
 start = time.perf_counter()
@@ -15,19 +18,16 @@ print(time.perf_counter() - start)
 """
 
 
-def seconds(module: str, rounds: int = 5) -> float:
-    program = PROGRAM.format(module=module)
-    taken = [
-        float(
-            subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout
-        )
-        for _ in range(rounds)
-    ]
-    return sorted(taken)[rounds // 2]
-
-
-def lines() -> Iterator[str]:
+def rows(quick: bool = False) -> Iterator[Row]:
     for module in ("sticktree", "sticktree.processes"):
-        taken = seconds(module)
-        verdict = "ok" if taken <= LIMIT else "MISSED"
-        yield f"| import {module} | {1e3 * taken:.0f} ms | | | ≤ {1e3 * LIMIT:g} ms | {verdict} |"
+        yield duration_row(f"import {module}", seconds(module), LIMIT, "ms")
+
+
+def seconds(module: str, rounds: int = 5) -> float:
+    command = [sys.executable, "-c", PROGRAM.format(module=module)]
+    return median(
+        [
+            float(subprocess.run(command, capture_output=True, check=True).stdout)
+            for _ in range(rounds)
+        ]
+    )

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.timing import Row, race
+from benchmarks.table import Row, ratio_row
+from benchmarks.timing import race
 from sticktree.checks import FloatArray
 from sticktree.jit import jit
 from sticktree.processes import NestedRestaurant, RecursiveSticks
@@ -30,7 +31,7 @@ def plain_restaurant(alpha: float, discount: float, uniform: FloatArray) -> int:
     return n_tables
 
 
-def rows() -> Iterator[Row]:
+def rows(quick: bool = False) -> Iterator[Row]:
     for discount in (0.0, 0.3):
         yield sticks(discount)
     for discount in (0.0, 0.3):
@@ -40,7 +41,7 @@ def rows() -> Iterator[Row]:
 def sticks(discount: float) -> Row:
     rng = np.random.default_rng(0)
     law = RecursiveSticks(1.0, depth=5, discount=discount)
-    return Row(
+    return ratio_row(
         f"1,000,000 paths of depth 5 from recursive sticks, d = {discount:g}, "
         "vs 5,000,000 uniforms",
         *race(lambda: law.sample_paths(1_000_000, rng), lambda: rng.random(5_000_000)),
@@ -51,7 +52,7 @@ def sticks(discount: float) -> Row:
 def restaurant(discount: float) -> Row:
     rng = np.random.default_rng(0)
     law = NestedRestaurant(1.0, depth=5, discount=discount)
-    return Row(
+    return ratio_row(
         f"100,000 data in the nested restaurant of depth 5, d = {discount:g}, "
         "vs one plain restaurant in numba",
         *race(

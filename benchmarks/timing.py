@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True)
-class Row:
-    what: str
-    ours: float
-    peer: float
-    target: float
-
-    def __str__(self) -> str:
-        ratio = self.ours / self.peer
-        verdict = "ok" if ratio <= self.target else "MISSED"
-        return (
-            f"| {self.what} | {1e3 * self.ours:.1f} ms | {1e3 * self.peer:.1f} ms "
-            f"| {ratio:.2f} | ≤ {self.target:g} | {verdict} |"
-        )
+from threadpoolctl import threadpool_limits
 
 
 def race(
     ours: Callable[[], object], peer: Callable[[], object], rounds: int = 15
 ) -> tuple[float, float]:
-    """Time both in turn, after one round each that is not counted; return the medians."""
-    ours()
-    peer()
+    """Time both in turn on one thread, after one round each that is not counted; return medians."""
     seconds: tuple[list[float], list[float]] = ([], [])
-    for _ in range(rounds):
-        for run, taken in zip((ours, peer), seconds, strict=True):
-            start = time.perf_counter()
-            run()
-            taken.append(time.perf_counter() - start)
-    first, second = (sorted(taken)[rounds // 2] for taken in seconds)
-    return first, second
+    with threadpool_limits(limits=1):
+        ours()
+        peer()
+        for _ in range(rounds):
+            for run, taken in zip((ours, peer), seconds, strict=True):
+                taken.append(seconds_of(run))
+    return median(seconds[0]), median(seconds[1])
+
+
+def seconds_of(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def median(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]

@@ -1,0 +1,1 @@
+"""The table of test log density: ``python -m benchmarks density``."""

@@ -1,0 +1,72 @@
+"""Where the data sets of the paper's experiments lie, and how to read them.
+
+They are not part of the project. ``STICKTREE_DATA`` names a folder that has them; without it, a
+folder ``data`` beside this one is used, if there is one.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.table import Row, skipped
+from sticktree.checks import FloatArray
+
+ROOT = Path(__file__).resolve().parent.parent
+VARIABLE = "STICKTREE_DATA"
+FILES = {
+    "r15": "r15.csv",
+    "d31": "d31.csv",
+    "aggregation": "aggregation.csv",
+    "glass": "glass.csv",
+    "ccle": "ccle_pydt.csv",
+}
+TITLES = {
+    "r15": "R15",
+    "d31": "D31",
+    "aggregation": "Aggregation",
+    "glass": "Glass",
+    "ccle": "CCLE",
+}
+NOT_FEATURES = ("label", "cell_line")
+
+
+class MissingDataError(Exception):
+    """A data set that is not there; the message says what to do."""
+
+
+def data_folder() -> Path | None:
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named).expanduser()
+    beside = ROOT / "data"
+    return beside if beside.is_dir() else None
+
+
+def load(name: str) -> FloatArray:
+    """Return the features of a data set, one row a datum, without labels and names."""
+    folder = data_folder()
+    if folder is None or not (folder / FILES[name]).is_file():
+        raise MissingDataError(f"set {VARIABLE} to a folder with {FILES[name]}")
+    with (folder / FILES[name]).open(newline="", encoding="utf-8") as file:
+        header, *lines = csv.reader(file)
+    features = [k for k, column in enumerate(header) if column not in NOT_FEATURES]
+    return np.array([[float(line[k]) for k in features] for line in lines])
+
+
+def on_data(name: str, what: str, measure: Callable[[FloatArray], Iterable[Row]]) -> Iterator[Row]:
+    """Yield the rows measured on a data set, or one row that says why there are none."""
+    try:
+        data = load(name)
+    except MissingDataError as reason:
+        yield skipped(what, reason)
+        return
+    yield from measure(data)
+
+
+def standardised(data: FloatArray) -> FloatArray:
+    return np.asarray((data - data.mean(axis=0)) / data.std(axis=0))
