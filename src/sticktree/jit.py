@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -18,22 +19,38 @@ def jit(function: Kernel) -> Kernel:
     Numba refuses to decorate at all where no cache folder can be written; then the kernel is
     compiled anew in every process. The global interpreter lock is released.
     """
-    return _compile(function, forceinline=False)
+    try:
+        compiled: Kernel = numba.njit(function, cache=True, nogil=True, error_model="numpy")
+    except RuntimeError:
+        compiled = numba.njit(function, nogil=True, error_model="numpy")
+    return compiled
 
 
 def inlined(function: Kernel) -> Kernel:
-    """Compile ``function`` into the kernels that call it.
+    """Compile ``function`` into the kernels that call it; to Python it stays what it is.
 
     For what is called once a datum or more often: to pass a state of many arrays to a function
     takes longer than most of these functions do.
     """
-    return _compile(function, forceinline=True)
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(
+        function, nogil=True, error_model="numpy", forceinline=True, **options
+    )
+    if compiled is function:  # compilation is switched off
+        return function
+    return cast(Kernel, _Inlined(function, compiled))
 
 
-def _compile(function: Kernel, forceinline: bool) -> Kernel:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "forceinline": forceinline}
-    try:
-        compiled: Kernel = numba.njit(function, cache=True, **options)
-    except RuntimeError:
-        compiled = numba.njit(function, **options)
-    return compiled
+class _Inlined:
+    """A function that kernels see compiled and Python sees plain.
+
+    Without a wrapper for Python, which takes long to compile, Python must not call the kernel.
+    """
+
+    def __init__(self, function: Callable[..., object], compiled: Any) -> None:
+        self.function, self.compiled = function, compiled
+        self._numba_type_ = compiled._numba_type_
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments: object) -> object:
+        return self.function(*arguments)

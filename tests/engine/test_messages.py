@@ -2,17 +2,16 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
-from sticktree.engine.branches import log_density
 from sticktree.engine.chain import Chain
 from sticktree.engine.messages import log_determinant
-from sticktree.engine.near import weigh_leaf
 from sticktree.engine.random import random_state
 from sticktree.engine.scales import add_squares
-from sticktree.engine.seats import set_scales, tail
+from sticktree.engine.seats import set_scales
 from sticktree.engine.settle import settle
 from sticktree.engine.state import NOISE, tree_of
 from sticktree.model import Model
 from sticktree.tree import NULL
+from tests.engine.compiled import log_density, tail, weigh_leaf
 
 DEPTHS = [1, 2, 3, 4, 5, 40]
 DIMENSIONS = [1, 2, 5]

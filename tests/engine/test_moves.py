@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from sticktree.engine.datum import datum_sweep, move_data
-from sticktree.engine.random import integer, random_state
+from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.split_merge import split_merge_sweep
 from sticktree.processes import enumerate_trees
+from tests.engine.compiled import integer
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])
 ALPHA = np.array([1.0, 0.7, 0.5, 0.4, 0.9, 0.6])

@@ -6,11 +6,10 @@ from sticktree.engine.random import (
     chi_square,
     gamma,
     gumbel,
-    integer,
     normal,
     random_state,
-    uniform,
 )
+from tests.engine.compiled import integer, uniform
 
 N_DRAWS = 20_000
 MASK = 2**64 - 1

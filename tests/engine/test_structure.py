@@ -55,8 +55,10 @@ def check_lists(state, alive):
     assert sorted(listed) == sorted(alive)
     place = {node: k for k, node in enumerate(listed)}
     assert all(place[int(state.nodes["parent"][w])] < place[w] for w in listed if w != ROOT)
-    free = state.free[: state.sizes[FREE]].tolist()
-    assert state.sizes[MADE] - state.sizes[FREE] == len(alive)
+    free, last = [], state.sizes[FREE]
+    while last != NULL:
+        free.append(last)
+        last = state.nodes["next_sibling"][last]
     assert sorted(free + alive) == list(range(state.sizes[MADE]))
     assert state.sizes[MADE] <= state.nodes.size
     leaves = state.leaves[: state.sizes[LEAVES]].tolist()

@@ -11,20 +11,29 @@ import pytest
 from scipy import stats
 
 from sticktree import Tree
-from sticktree.engine.branches import find_branch, log_density
+from sticktree.engine.branches import find_branch
 from sticktree.engine.chain import Chain
 from sticktree.engine.concentration import _log_discount, _log_factor
-from sticktree.engine.near import find_far, measure, reach, weigh_leaf, weigh_near
+from sticktree.engine.near import find_far
 from sticktree.engine.random import random_state
-from sticktree.engine.regraft import _crosses, regraft
+from sticktree.engine.regraft import regraft
 from sticktree.engine.scales import _log_scale
-from sticktree.engine.seats import bound_of_branches, tail
 from sticktree.engine.settle import settle
 from sticktree.engine.split_merge import _evidence, _rest, _scan
 from sticktree.engine.state import DISCOUNT, DRIFT, FACTOR, LEAVES, NOISE, ROOT, tree_of
 from sticktree.engine.structure import load_tree
 from sticktree.model import Model
 from sticktree.tree import NULL
+from tests.engine.compiled import (
+    bound_of_branches,
+    crosses,
+    log_density,
+    measure,
+    reach,
+    tail,
+    weigh_leaf,
+    weigh_near,
+)
 
 N_DRAWS = 8_000
 FORMS = ["spherical", "diag", "full"]
@@ -184,7 +193,7 @@ def test_new_datum_is_seated_as_its_full_conditional_says(
 
 def tops(state, tree, ceiling):
     """Return the nodes where subtrees from the given level end, those with the most data first."""
-    found = [k for k in range(1, tree.n_nodes) if _crosses(state, state.order[k], ceiling)]
+    found = [k for k in range(1, tree.n_nodes) if crosses(state, state.order[k], ceiling)]
     return sorted(found, key=lambda k: -tree.count[k]) if len(found) > 1 else []
 
 
@@ -267,12 +276,12 @@ def test_near_leaves_are_weighed_exactly_and_far_ones_are_within_their_bound(
         here.centre[:, :n_leaves] += drift * np.sign(here.mean[leaves] - y).T / np.sqrt(dimension)
         here.scalars[DRIFT] = drift
         measure(y, here.centre, n_leaves, here.distance)
-        here.near[0], here.weight[0] = old, weigh_leaf(here, old, y, lack)
-        limit, far = reach(here, here.weight[0], moved)
+        here.near[0] = old, weigh_leaf(here, old, y, lack)
+        limit, far = reach(here, here.near["weight"][0], moved)
         n_near = weigh_near(here, old, y, lack, limit)
-        near = [leaves.index(k) for k in here.near[:n_near]]
+        near = [leaves.index(k) for k in here.near["leaf"][:n_near]]
         assert len(set(near)) == n_near
-        np.testing.assert_allclose(here.weight[:n_near], expected[near], rtol=1e-12)
+        np.testing.assert_allclose(here.near["weight"][:n_near], expected[near], rtol=1e-12)
         beyond = np.delete(expected, near)
         assert beyond.sum() <= far < 1e-3 * expected[near].sum()
         assert (beyond <= far * here.nodes["path"][np.delete(leaves, near)]).all()

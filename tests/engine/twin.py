@@ -10,7 +10,7 @@ from sticktree import Tree
 from sticktree.engine import state as engine_state
 from sticktree.engine.branches import _complete
 from sticktree.engine.chain import Chain
-from sticktree.engine.datum import _take_out, move_data
+from sticktree.engine.datum import move_data
 from sticktree.engine.settle import settle
 from sticktree.engine.state import (
     ALIVE,
@@ -27,6 +27,7 @@ from sticktree.engine.state import (
 from sticktree.model import Model
 from sticktree.processes import DiffusionModel, GaussianTransition, NestedRestaurant
 from sticktree.tree import NULL
+from tests.engine.compiled import take_out as compiled_take_out
 
 
 class Setting(NamedTuple):
@@ -135,7 +136,7 @@ def take_out(state, x, old):
         state.nodes["left"][ROOT], state.nodes["path"][ROOT] = 1, 1.0
         lack, moved = 0.0, 0.0
     else:
-        lack, moved, _ = _take_out(state, x, old)
+        lack, moved, _ = compiled_take_out(state, x, old)
     _complete(state)
     return state, lack, moved
 
@@ -349,7 +350,7 @@ class Record:
 
 def interpreted_state(**fields):
     """Make a State that interpreted kernels can use: numpy's own records have no attributes."""
-    wrapped = {name: Records(fields[name]) for name in ("nodes", "levels", "saved")}
+    wrapped = {name: Records(fields[name]) for name in ("nodes", "levels", "saved", "near")}
     return State(**{**fields, **wrapped})
 
 

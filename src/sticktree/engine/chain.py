@@ -20,7 +20,7 @@ from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
 from sticktree.engine.seats import log_tree_probability, set_scales
 from sticktree.engine.settle import settle
 from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, FREE, LEAVES, MADE, State, empty_state
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, LEAVES, MADE, State, empty_state
 from sticktree.engine.structure import list_nodes, load_tree
 from sticktree.model import Model
 from sticktree.tree import Tree
@@ -86,11 +86,10 @@ class Chain:
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
         state = self.state
-        made, free = int(state.sizes[MADE]), int(state.sizes[FREE])
+        made = int(state.sizes[MADE])
         return {
             "nodes": state.nodes[:made].copy(),
             "total": state.total[:made].copy(),
-            "free": state.free[:free].copy(),
             "leaves": state.leaves[: state.sizes[LEAVES]].copy(),
             "sizes": state.sizes.copy(),
             "levels": state.levels.copy(),
@@ -117,7 +116,6 @@ class Chain:
         state = chain.state
         state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
         state.total[: len(snapshot["total"])] = snapshot["total"]
-        state.free[: snapshot["free"].size] = snapshot["free"]
         state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
         for name in ("sizes", "levels", "scalars", "leaf"):
             getattr(state, name)[:] = snapshot[name]

@@ -81,12 +81,16 @@ def _move(state: State, i: int, rng: RandomState) -> int:
         lack, moved, length = _take_out(state, y, old)
     leaf, level = _choose(state, y, old, lack, moved, rng)
     if leaf == old and level == state.levels.size - 1:
+        node = old
         for k in range(length):
-            state.nodes[state.path[k]] = state.saved[k]
+            state.nodes[node] = state.saved[k]
+            node = state.saved[k].parent
         return 0
     if old != NULL:
+        node = old
         for k in range(length):
-            state.nodes[state.path[k]].left = 0
+            state.nodes[node].left = 0
+            node = state.saved[k].parent
         carry(state, old, i, -1.0)
         locate(state, old)
         state.scalars[DRIFT] += moved
@@ -109,7 +113,6 @@ def _take_out(state: State, y: FloatArray, old: int) -> tuple[float, float, int]
         square += state.shift[d] ** 2
     largest, gain, node, length = 0.0, 1.0, old, 0
     while node != NULL:
-        state.path[length] = node
         state.saved[length] = state.nodes[node]
         state.nodes[node].left = 1
         covariance = state.nodes[node].variance * gain
@@ -123,8 +126,8 @@ def _take_out(state: State, y: FloatArray, old: int) -> tuple[float, float, int]
     path = 1.0
     state.nodes[ROOT].path = path
     for k in range(length - 2, -1, -1):
-        node = state.path[k]
-        path *= state.nodes[state.path[k + 1]].inverse * state.nodes[node].passing
+        node = old if k == 0 else state.saved[k - 1].parent
+        path *= state.nodes[state.saved[k].parent].inverse * state.nodes[node].passing
         state.nodes[node].path = path
     return lack, largest * math.sqrt(square), length
 
@@ -153,13 +156,13 @@ def _choose(
     weight = weigh_leaf(state, first, y, lack)
     exact = not weight > TINY
     if not exact:
-        state.near[0] = first
-        state.weight[0] = weight
+        state.near[0].leaf = first
+        state.near[0].weight = weight
         limit, far = reach(state, weight, moved)
         n_near = weigh_near(state, first, y, lack, limit)
         total = 0.0
         for k in range(n_near):
-            total += state.weight[k]
+            total += state.near[k].weight
         bounds = bound_of_branches(state)
         exact = not total > 0.1 * bounds
         while not exact and place[0] == NULL:
@@ -180,10 +183,10 @@ def _choose(
 @inlined
 def _find_near(state: State, n_near: int, point: float) -> int:
     for k in range(n_near):
-        point -= state.weight[k]
+        point -= state.near[k].weight
         if point < 0.0:
-            return state.near[k]
-    return state.near[0]
+            return state.near[k].leaf
+    return state.near[0].leaf
 
 
 @jit

@@ -103,9 +103,9 @@ def carry(state: State, leaf: int, i: int, sign: float) -> None:
                 state.total[leaf, d] += sign * state.data[i, d]
                 new = state.total[leaf, d] / r
             else:
-                new = old + state.change[d]
+                new = old + state.shift[d]
             state.weighted[node, d] = new
-            state.change[d] = new * gain - old * before
+            state.shift[d] = new * gain - old * before
         node = state.nodes[node].parent
     state.sizes[CLOCK] += 1
 

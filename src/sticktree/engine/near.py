@@ -123,8 +123,8 @@ def weigh_near(state: State, first: int, y: FloatArray, lack: float, limit: floa
         if state.distance[slot] * state.narrow[slot] < limit:
             leaf = state.leaves[slot]
             if leaf != first:
-                state.near[count] = leaf
-                state.weight[count] = weigh_leaf(state, leaf, y, lack)
+                state.near[count].leaf = leaf
+                state.near[count].weight = weigh_leaf(state, leaf, y, lack)
                 count += 1
     return count
 

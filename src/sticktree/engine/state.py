@@ -24,8 +24,8 @@ __all__ = ["ROOT", "Index", "State", "empty_state", "tree_of"]
 Index = npt.NDArray[np.int64]  # one type for all numbers of nodes: kernels then compile once
 ROOT = 0
 
-# Places in `State.sizes`: nodes listed, numbers on the stack, numbers ever used, leaves, changes of
-# the data's places so far, and whether the list of nodes is out of date.
+# Places in `State.sizes`: nodes listed, the last number given back, numbers ever used, leaves,
+# changes of the data's places so far, and whether the list of nodes is out of date.
 ALIVE, FREE, MADE, LEAVES, CLOCK, UNLISTED = range(6)
 # Places in `State.scalars`: c, d, the noise r in units of Σ, and how far a centre may be off.
 FACTOR, DISCOUNT, NOISE, DRIFT = range(4)
@@ -38,7 +38,7 @@ NODE = np.dtype(
         ("n", np.int64),  # data at or below
         ("n_children", np.int64),
         ("first_child", np.int64),
-        ("next_sibling", np.int64),
+        ("next_sibling", np.int64),  # or the number given back before, if this one has been
         ("previous_sibling", np.int64),
         ("slot", np.int64),  # of a leaf, in `State.leaves`
         ("stamp", np.int64),  # the time when mean and variance were computed
@@ -70,6 +70,8 @@ LEVEL = np.dtype(
     ]
 )
 
+NEAR = np.dtype([("leaf", np.int64), ("weight", np.float64)])
+
 
 class State(NamedTuple):
     """Everything a move reads and changes: N data of dimension D, room for M nodes."""
@@ -78,7 +80,6 @@ class State(NamedTuple):
     leaf: Index  # (N,) where each datum sits; NULL while it is out of the tree
     nodes: npt.NDArray[Any]  # (M,) of NODE
     order: Index  # (M,) the nodes in use, parents before children
-    free: Index  # (M,) a stack of numbers given back
     sizes: Index  # (6,)
     levels: npt.NDArray[Any]  # (L + 1,) of LEVEL; the last has no shape and alpha
     scalars: FloatArray  # (4,)
@@ -90,13 +91,10 @@ class State(NamedTuple):
     centre: FloatArray  # (D, N) its mean, or what that was a short time ago
     narrow: FloatArray  # (N,) at most 1 over its predictive variance
     # working space of the datum at hand; see datum.py
-    shift: FloatArray  # (D,) change of means per covariance, without the datum
-    change: FloatArray  # (D,) of the message that goes up
-    path: Index  # (L + 1,) nodes from its leaf to the root
-    saved: npt.NDArray[Any]  # (L + 1,) of NODE: these nodes with the datum in
+    shift: FloatArray  # (D,) change of means per covariance, or of the message that goes up
+    saved: npt.NDArray[Any]  # (L + 1,) of NODE: those from its leaf to the root, with the datum in
     distance: FloatArray  # (N,) its squared distance from each centre
-    near: Index  # (N,) leaves near it
-    weight: FloatArray  # (N,) their weights
+    near: npt.NDArray[Any]  # (N,) of NEAR: leaves near it
 
 
 def empty_state(
@@ -110,8 +108,7 @@ def empty_state(
         leaf=np.full(n_data, NULL, dtype=np.int64),
         nodes=np.empty(room, dtype=NODE),
         order=np.empty(room, dtype=np.int64),
-        free=np.empty(room, dtype=np.int64),
-        sizes=np.array([1, 0, 1, 0, 0, 0], dtype=np.int64),
+        sizes=np.array([1, NULL, 1, 0, 0, 0], dtype=np.int64),
         levels=np.zeros(len(shape) + 1, dtype=LEVEL),
         scalars=np.array([c, discount, noise, 0.0], dtype=np.float64),
         total=np.empty((room, dimension)),
@@ -121,12 +118,9 @@ def empty_state(
         centre=np.empty((dimension, n_data + 1)),
         narrow=np.empty(n_data + 1),
         shift=np.zeros(dimension),
-        change=np.empty(dimension),
-        path=np.empty(len(shape) + 1, dtype=np.int64),
         saved=np.empty(len(shape) + 1, dtype=NODE),
         distance=np.empty(n_data + 1),
-        near=np.empty(n_data + 1, dtype=np.int64),
-        weight=np.empty(n_data + 1),
+        near=np.empty(n_data + 1, dtype=NEAR),
     )
     root = state.nodes[ROOT : ROOT + 1]
     root.fill(0)

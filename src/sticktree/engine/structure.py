@@ -21,9 +21,9 @@ __all__ = [
 @inlined
 def make_node(state: State, level: int) -> int:
     """Return the number of a new node that hangs nowhere yet."""
-    if state.sizes[FREE] > 0:
-        state.sizes[FREE] -= 1
-        node = state.free[state.sizes[FREE]]
+    if state.sizes[FREE] != NULL:
+        node = state.sizes[FREE]
+        state.sizes[FREE] = state.nodes[node].next_sibling
     else:
         node = state.sizes[MADE]
         state.sizes[MADE] += 1
@@ -58,8 +58,8 @@ def release_node(state: State, node: int) -> None:
         state.narrow[slot] = state.narrow[last]
         for d in range(state.centre.shape[0]):
             state.centre[d, slot] = state.centre[d, last]
-    state.free[state.sizes[FREE]] = node
-    state.sizes[FREE] += 1
+    state.nodes[node].next_sibling = state.sizes[FREE]
+    state.sizes[FREE] = node
 
 
 @inlined
@@ -164,7 +164,7 @@ def list_nodes(state: State) -> None:
 @jit
 def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -> None:
     """Replace the tree of a state by a compressed one whose nodes keep their numbers."""
-    state.sizes[FREE] = 0
+    state.sizes[FREE] = NULL
     state.sizes[MADE] = 0
     state.sizes[LEAVES] = 0
     for node in range(parent.size):
