@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -501,7 +502,8 @@ def test_log_prior_is_the_sum_of_all_priors(form, scales, twin):
 
 def test_interpreted_engine_gives_the_draws_of_the_compiled_one(twin):
     run = subprocess.run(
-        [sys.executable, twin.__file__],
+        [sys.executable, "-m", "tests.engine.twin"],
+        cwd=Path(twin.__file__).parents[2],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
