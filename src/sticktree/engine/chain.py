@@ -13,7 +13,9 @@ from scipy import stats
 from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, insert_datum, settle
+from sticktree.engine.level_shift import level_shift_sweep
 from sticktree.engine.messages import log_determinant
+from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
@@ -27,6 +29,7 @@ from sticktree.tree import Tree
 __all__ = ["Chain", "SweepInfo", "rebuild"]
 
 MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
+N_SHIFTS = 4  # of levels, in one sweep
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
 
@@ -36,9 +39,13 @@ class SweepInfo:
 
     moved: int  # data that changed their leaf
     regrafted: int  # subtrees that changed their place
-    split_merged: int  # accepted splits and merges
+    split_merged: int  # accepted splits and merges of leaves
+    nodes_split: int  # accepted splits and merges of nodes above the leaves
+    shifted: int  # accepted shifts of levels
     n_regrafts: int  # of how many
     n_split_merges: int
+    n_node_splits: int
+    n_shifts: int
 
 
 def rebuild(
@@ -131,9 +138,22 @@ class Chain:
         regrafted = regraft_sweep(state, words, n_regrafts)
         n_split_merges = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
         split_merged = split_merge_sweep(state, words, n_split_merges)
+        n_node_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
+        nodes_split = node_split_sweep(state, words, n_node_splits)
         self._move_concentration()
+        shifted = self._shift_levels()
         self._move_scales()
-        return SweepInfo(moved, regrafted, split_merged, n_regrafts, n_split_merges)
+        return SweepInfo(
+            moved,
+            regrafted,
+            split_merged,
+            nodes_split,
+            shifted,
+            n_regrafts,
+            n_split_merges,
+            n_node_splits,
+            N_SHIFTS,
+        )
 
     def _move_concentration(self) -> None:
         model = self.model
@@ -145,6 +165,23 @@ class Chain:
             model.discount is None,
             model.discount_prior,
         )
+
+    def _shift_levels(self) -> int:
+        """Shift levels, if their scales are learned; Σ changes by a factor."""
+        model, rate = self.model, self._prior_rate()
+        if model.scales != "per_level":
+            return 0
+        shape, dimension = model.precision_prior[0], self.raw.shape[1]
+        if model.covariance_type != "spherical":
+            shape *= dimension
+        if model.covariance_type == "full":
+            shape += 0.5 * dimension * (dimension - 1)
+        total = float(np.trace(rate) if model.covariance_type == "full" else rate.sum())
+        accepted, change = level_shift_sweep(
+            self.state, self.words, N_SHIFTS, model.depth, model.scale_prior, (shape, total)
+        )
+        self.factor = self.factor * math.sqrt(change)
+        return int(accepted)
 
     def _move_scales(self) -> None:
         state, model = self.state, self.model
