@@ -8,7 +8,12 @@ function of both. Differences before and after are independent: z-tests with fal
 import numpy as np
 import pytest
 
-from sticktree.engine.level_shift import level_shift, level_shift_sweep
+from sticktree.engine.level_shift import (
+    _draw_share,
+    _log_share,
+    level_shift,
+    level_shift_sweep,
+)
 from sticktree.engine.random import random_state
 from sticktree.engine.state import tree_of
 from sticktree.model import Model
@@ -64,13 +69,31 @@ def test_shifts_keep_exact_draws_exact(depth, form, discount, twin, assert_mean)
         log_distance = np.log(np.linalg.norm(data[0] - data[1]))
         before = functions(state, 1.0, log_distance)
         accepted, change = level_shift_sweep(
-            state, words, 3, depth, model.scale_prior, noise_prior(model, sigma)
+            state, words, 3, model.scale_prior, noise_prior(model, sigma)
         )
         n_accepted += accepted
         np.testing.assert_allclose(state.data * np.sqrt(change), white)
         differences.append(functions(state, change, log_distance) - before)
     assert n_accepted > 0.1 * N_DRAWS
     assert_mean(differences, 0.0)
+
+
+@pytest.mark.parametrize("noise", [False, True])
+@pytest.mark.parametrize(("total", "scale"), [(3.0, 0.7), (0.5, 0.8), (1.0, 0.1)])
+def test_share_of_a_step_has_the_density_that_is_reckoned_with(total, scale, noise, assert_law):
+    words = random_state(np.random.default_rng(1))
+    draws = [_draw_share(words, total, noise, scale) for _ in range(20_000)]
+    points = np.linspace(0, total, 40_001)
+    middle = (points[1:] + points[:-1]) / 2
+    mass = np.exp([_log_share(x, total, noise, scale) for x in middle]) * np.diff(points)
+    assert mass.sum() == pytest.approx(1, abs=1e-4)
+    sums = np.concatenate([[0.0], np.cumsum(mass)])
+
+    class Law:
+        def cdf(self, x):
+            return np.interp(x, points, sums)
+
+    assert_law(draws, Law())
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.3])

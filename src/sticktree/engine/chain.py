@@ -178,7 +178,7 @@ class Chain:
             shape += 0.5 * dimension * (dimension - 1)
         total = float(np.trace(rate) if model.covariance_type == "full" else rate.sum())
         accepted, change = level_shift_sweep(
-            self.state, self.words, N_SHIFTS, model.depth, model.scale_prior, (shape, total)
+            self.state, self.words, N_SHIFTS, model.scale_prior, (shape, total)
         )
         self.factor = self.factor * math.sqrt(change)
         return int(accepted)

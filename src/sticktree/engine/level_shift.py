@@ -53,17 +53,21 @@ def level_shift_sweep(
     state: State,
     rng: RandomState,
     n_moves: int,
-    lowest: int,
     scale_prior: tuple[float, float],
     noise_prior: tuple[float, float],
 ) -> tuple[int, float]:
-    """Propose shifts among levels 1 … ``lowest``; return how many were accepted, and the change σ².
+    """Propose shifts of levels; return how many were accepted, and the change σ².
 
+    Leaves take part in every fourth: to seat all data anew costs most and succeeds least.
     ``noise_prior`` is (A, B). The data of the state are divided by σ; messages are settled.
     """
     accepted, change = 0, 1.0
     a, b = noise_prior
-    for _ in range(n_moves):
+    depth = state.levels.size - 1
+    for move in range(n_moves):
+        lowest = depth if move % 4 == 0 else depth - 1
+        if lowest == 0:
+            continue
         source, target = 1 + integer(rng, lowest), 1 + integer(rng, lowest)
         factor = level_shift(state, rng, source, target, scale_prior, (a, b / change))
         if factor > 0.0:
