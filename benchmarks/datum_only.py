@@ -11,4 +11,4 @@ class DatumOnly(Chain):
         moved = datum_sweep(self.state, self.words)
         self._move_concentration()
         self._move_scales()
-        return SweepInfo(moved, regrafted=0, split_merged=0, n_regrafts=0, n_split_merges=0)
+        return SweepInfo(moved)

@@ -7,6 +7,7 @@ from scipy.stats import ortho_group
 from sticktree import Tree
 from sticktree.engine.chain import Chain
 from sticktree.engine.datum import datum_sweep
+from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.split_merge import split_merge_sweep
@@ -116,6 +117,7 @@ def test_numbers_do_not_drift_in_ten_thousand_moves(depth, dimension, twin):
         n_moved += datum_sweep(state, words)
         n_moved += regraft_sweep(state, words, 10)
         n_moved += split_merge_sweep(state, words, 10)
+        n_moved += node_split_sweep(state, words, 10)
     assert n_moved > 500
     assert (state.data == before).all()
 

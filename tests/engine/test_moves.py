@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sticktree.engine.datum import datum_sweep, move_data
+from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.split_merge import split_merge_sweep
@@ -38,7 +39,14 @@ def split_merge(state, words):
         regraft_sweep(state, words, 6)
 
 
+def node_split(state, words):
+    for _ in range(4):
+        node_split_sweep(state, words, 3)
+        datum_sweep(state, words)
+
+
 def every(state, words):
+    node_split_sweep(state, words, 3)
     split_merge_sweep(state, words, 3)
     regraft_sweep(state, words, 3)
     datum_sweep(state, words)
@@ -94,7 +102,7 @@ def assert_posterior(exact, twin, assert_frequencies):
 
 @pytest.mark.parametrize("discount", [0.0, 0.3])
 @pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("move", [datum, regraft, split_merge, every])
+@pytest.mark.parametrize("move", [datum, regraft, split_merge, node_split, every])
 def test_move_visits_all_trees_of_four_data_as_the_posterior_says(
     move, depth, discount, assert_posterior
 ):
@@ -116,8 +124,9 @@ def test_move_visits_all_deep_trees_of_three_data_as_the_posterior_says(
         lambda state, words: move_data(state, np.array([0]), words),
         lambda state, words: regraft_sweep(state, words, 3),
         lambda state, words: split_merge_sweep(state, words, 3),
+        lambda state, words: node_split_sweep(state, words, 3),
     ],
-    ids=["datum", "regraft", "split_merge"],
+    ids=["datum", "regraft", "split_merge", "node_split"],
 )
 def test_move_alone_keeps_exact_draws_exact(move, discount, exact, twin, assert_frequencies):
     # A move that is not ergodic by itself is tested alone by starting from the posterior. Draws

@@ -14,6 +14,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
 from sticktree.engine.messages import log_determinant
+from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
@@ -36,10 +37,12 @@ class SweepInfo:
     """What one sweep did."""
 
     moved: int  # data that changed their leaf
-    regrafted: int  # subtrees that changed their place
-    split_merged: int  # accepted splits and merges
-    n_regrafts: int  # of how many
-    n_split_merges: int
+    regrafted: int = 0  # subtrees that changed their place
+    split_merged: int = 0  # accepted splits and merges of leaves
+    nodes_split: int = 0  # accepted splits and merges of nodes above the leaves
+    n_regrafts: int = 0  # of how many
+    n_split_merges: int = 0
+    n_node_splits: int = 0
 
 
 def rebuild(
@@ -129,11 +132,14 @@ class Chain:
         moved = datum_sweep(state, words)
         n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
         regrafted = regraft_sweep(state, words, n_regrafts)
-        n_split_merges = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
-        split_merged = split_merge_sweep(state, words, n_split_merges)
+        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
+        split_merged = split_merge_sweep(state, words, n_splits)
+        nodes_split = node_split_sweep(state, words, n_splits)
         self._move_concentration()
         self._move_scales()
-        return SweepInfo(moved, regrafted, split_merged, n_regrafts, n_split_merges)
+        return SweepInfo(
+            moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
+        )
 
     def _move_concentration(self) -> None:
         model = self.model
