@@ -70,7 +70,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         Shape and rate of the Gamma prior of the noise's precision, in standardised units. The
         paper's rate 1 says that clusters are about as wide as all the data; on R15, whose clusters
         are narrow, it costs 0.02 nats a row, and rates of 0.01 and 0.001 score the same.
-    scale_prior : (float, float), default=(1.0, 1.0)
+    scale_prior : (float, float), default=(1.0, 10.0)
         Shape and rate of the Gamma prior of each level's inverse scale.
     discount_prior : (float, float), default=(1.0, 1.0)
         Parameters of the Beta prior of the discount.
@@ -78,7 +78,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         Centre and scale the columns inside. Densities are in the user's units all the same.
     n_chains : int, default=4
         Number of independent chains.
-    n_warmup, n_draws, thin : int, default=200, 200, 1
+    n_warmup, n_draws, thin : int, default=1000, 500, 2
         Sweeps that are thrown away, draws that are kept, and sweeps from one draw to the next.
     level : int or None, default=None
         Level of the tree at which ``labels_`` and predictions cut it; None is the last.
@@ -140,13 +140,13 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         scales: str = "per_level",
         concentration_prior: tuple[float, float] = (1.0, 1.0),
         precision_prior: tuple[float, float] = (1.0, 0.01),
-        scale_prior: tuple[float, float] = (1.0, 1.0),
+        scale_prior: tuple[float, float] = (1.0, 10.0),
         discount_prior: tuple[float, float] = (1.0, 1.0),
         standardize: bool = True,
         n_chains: int = 4,
-        n_warmup: int = 200,
-        n_draws: int = 200,
-        thin: int = 1,
+        n_warmup: int = 1000,
+        n_draws: int = 500,
+        thin: int = 2,
         level: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

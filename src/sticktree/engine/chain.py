@@ -8,13 +8,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
 from sticktree.engine.messages import log_determinant
 from sticktree.engine.node_split import node_split_sweep
+from sticktree.engine.priors import (
+    log_beta,
+    log_gamma,
+    log_inverse_gamma,
+    log_inverse_wishart,
+)
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
@@ -213,14 +218,11 @@ class Chain:
         c, d = float(state.scalars[FACTOR]), float(state.scalars[DISCOUNT])
         value = log_tree_probability(state, c, d)
         if model.concentration is None:
-            value += stats.gamma.logpdf(
-                c, model.concentration_prior[0], scale=1 / model.concentration_prior[1]
-            )
+            value += log_gamma(c, *model.concentration_prior)
         if model.discount is None:
-            value += stats.beta.logpdf(d, *model.discount_prior)
+            value += log_beta(d, *model.discount_prior)
         if model.scales == "per_level":
-            a, b = model.scale_prior
-            value += stats.invgamma.logpdf(state.levels["scale"], a, scale=b).sum()
+            value += log_inverse_gamma(state.levels["scale"], *model.scale_prior)
         return float(value + self._log_prior_covariance())
 
     def _log_prior_covariance(self) -> float:
@@ -228,9 +230,7 @@ class Chain:
         dimension = self.raw.shape[1]
         variances = np.diag(self.factor) ** 2
         if self.model.covariance_type == "spherical":
-            return float(stats.invgamma.logpdf(variances[0], a, scale=b))
+            return log_inverse_gamma(variances[:1], a, b)
         if self.model.covariance_type == "diag":
-            return float(stats.invgamma.logpdf(variances, a, scale=b).sum())
-        covariance = self.factor @ self.factor.T
-        law = stats.invwishart(dimension - 1 + 2 * a, 2 * b * np.eye(dimension))
-        return float(law.logpdf(covariance))
+            return log_inverse_gamma(variances, a, b)
+        return log_inverse_wishart(self.factor, dimension - 1 + 2 * a, 2 * b)

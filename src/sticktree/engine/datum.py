@@ -189,7 +189,7 @@ def _find_near(state: State, n_near: int, point: float) -> int:
     return state.near[0].leaf
 
 
-@jit
+@inlined
 def _renew(state: State) -> None:
     """Compute all centres anew."""
     for slot in range(state.sizes[LEAVES]):

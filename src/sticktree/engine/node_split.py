@@ -69,7 +69,8 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
             items[n_items] = item
             n_items += 1
     members = np.empty(n_items + 2, dtype=np.int64)
-    members[:n_items] = items[:n_items]
+    for t in range(n_items):
+        members[t] = items[t]
     members[n_items], members[n_items + 1] = i, j
     size = np.empty(n_items + 2, dtype=np.int64)
     precision, weighted = np.empty(n_items + 2), np.empty((n_items + 2, dimension))
@@ -79,13 +80,14 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
         gain = 1.0 / (1.0 + state.nodes[item].precision * edge)
         size[t] = state.nodes[item].n
         precision[t] = state.nodes[item].precision * gain
-        weighted[t] = state.weighted[item] * gain
+        for e in range(dimension):
+            weighted[t, e] = state.weighted[item, e] * gain
 
     side = np.empty(n_items + 2, dtype=np.int64)
     half_n, half_k = np.zeros(2), np.zeros(2, dtype=np.int64)
     half_precision, half_weighted = np.zeros(2), np.zeros((2, dimension))
     halves = (half_n, half_k, half_precision, half_weighted)
-    target = side.copy()
+    target = np.empty(n_items + 2, dtype=np.int64)
     for t in range(n_items + 2):
         side[t] = integer(rng, 2) if t < n_items else t - n_items
         target[t] = 0 if _point(state, members[t], level) == first else 1
@@ -113,8 +115,10 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
         - log_proposal
     )
     half_precision[0] += half_precision[1]
-    half_weighted[0] += half_weighted[1]
-    half_precision[1], half_weighted[1] = 0.0, 0.0
+    half_precision[1] = 0.0
+    for e in range(dimension):
+        half_weighted[0, e] += half_weighted[1, e]
+        half_weighted[1, e] = 0.0
     log_ratio -= _evidence(state, level, half_precision, half_weighted, mean, variance)
     if not math.log(1.0 - uniform(rng)) < (-log_ratio if merging else log_ratio):
         return 0
@@ -163,13 +167,16 @@ def _rest(state: State, first: int, second: int, level: int, mean: FloatArray) -
     """Fill in the mean of φ one level up given all data but theirs; return its variance."""
     parent = state.nodes[first].parent
     precision = 1.0 / state.nodes[parent].variance
-    mean[:] = state.mean[parent] * precision
+    for d in range(mean.size):
+        mean[d] = state.mean[parent, d] * precision
     for k in range(1 if first == second else 2):
         node = first if k == 0 else second
         gain = state.nodes[node].gain
         precision -= state.nodes[node].precision * gain
-        mean -= state.weighted[node] * gain
-    mean /= precision
+        for d in range(mean.size):
+            mean[d] -= state.weighted[node, d] * gain
+    for d in range(mean.size):
+        mean[d] /= precision
     return (
         1.0 / precision
         + state.levels[level - 1].reach
@@ -274,8 +281,11 @@ def _evidence(
     """Return the log likelihood of two nodes below φ ~ N(mean, variance), or of one and none."""
     step = state.levels[level].scale
     dimension = mean.size
-    gains = 1.0 / (1.0 + precision * step)
-    total = (precision * gains).sum()
+    gains = np.empty(2)
+    total = 0.0
+    for half in range(2):
+        gains[half] = 1.0 / (1.0 + precision[half] * step)
+        total += precision[half] * gains[half]
     joint = 1.0 / (1.0 + total * variance)
     value = dimension * (math.log(gains[0]) + math.log(gains[1]) + math.log(joint))
     for d in range(dimension):

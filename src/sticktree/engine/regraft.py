@@ -92,9 +92,11 @@ def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tup
     d, m = state.scalars[DISCOUNT], state.nodes[top].n
     bottom = state.nodes[top].level
     own = 1.0 / state.nodes[top].precision
-    x = state.weighted[top] * own
+    x = np.empty(state.data.shape[1])
+    for e in range(x.size):
+        x[e] = state.weighted[top, e] * own
+        state.shift[e] = 0.0
     alone = math.lgamma(m - d) - math.lgamma(1.0 - d)
-    state.shift[:] = 0.0
     # The chain of only children from the ceiling up to a level, each with all m data.
     chain = np.zeros(ceiling + 1)
     for j in range(ceiling - 1, -1, -1):

@@ -66,20 +66,21 @@ def split_merge(state: State, rng: RandomState) -> int:
     side = np.empty(n_members, dtype=np.int64)
     n = np.ones(2)
     total = np.empty((2, dimension))
-    total[0] = state.data[i]
-    total[1] = state.data[j]
+    for e in range(dimension):
+        total[0, e], total[1, e] = state.data[i, e], state.data[j, e]
     for t in range(n_members):
         side[t] = integer(rng, 2)
         _put(state, members[t], side[t], 1.0, n, total)
     for _ in range(SCANS):
         _scan(state, members, side, side, False, n, total, mean, variance, rng)
-    target = side.copy()
-    if merging:
-        for t in range(n_members):
-            target[t] = 0 if state.leaf[members[t]] == first else 1
+    target = np.empty(n_members, dtype=np.int64)
+    for t in range(n_members):
+        target[t] = 0 if state.leaf[members[t]] == first else 1
     log_proposal = _scan(state, members, side, target, merging, n, total, mean, variance, rng)
 
-    both = total[0] + total[1]
+    both = np.empty(dimension)
+    for e in range(dimension):
+        both[e] = total[0, e] + total[1, e]
     log_ratio = (
         math.log(alpha + d * (n_siblings - 1 if merging else n_siblings))
         + math.lgamma(n[0] - d)
@@ -122,13 +123,16 @@ def _rest(state: State, first: int, second: int, mean: FloatArray) -> float:
     """Fill in the mean of φ above the leaves given all data but theirs; return its variance."""
     parent = state.nodes[first].parent
     precision = 1.0 / state.nodes[parent].variance
-    mean[:] = state.mean[parent] * precision
+    for d in range(mean.size):
+        mean[d] = state.mean[parent, d] * precision
     for k in range(1 if first == second else 2):
         leaf = first if k == 0 else second
         gain = state.nodes[leaf].gain
         precision -= state.nodes[leaf].precision * gain
-        mean -= state.weighted[leaf] * gain
-    mean /= precision
+        for d in range(mean.size):
+            mean[d] -= state.weighted[leaf, d] * gain
+    for d in range(mean.size):
+        mean[d] /= precision
     depth = state.levels.size - 1
     between = state.levels[depth - 1].reach - state.levels[state.nodes[parent].level].reach
     return 1.0 / precision + between
