@@ -185,9 +185,9 @@ def spoilt(value):
 
 
 WRONG_DATA = {
-    "NaN": (spoilt(np.nan), "NaN"),
-    "infinity": (spoilt(np.inf), "infinity"),
-    "minus infinity": (spoilt(-np.inf), "infinity"),
+    "NaN": (spoilt(np.nan), "Input X contains NaN in row 3"),
+    "infinity": (spoilt(np.inf), "contains NaN or infinity in row 3"),
+    "minus infinity": (spoilt(-np.inf), "contains NaN or infinity in row 3"),
     "sparse": (sparse.csr_matrix(rows()), "dense data is required"),
     "text": ([["a", "b"], ["c", "d"]], "could not convert string to float"),
     "one dimension": ([1.0, 2.0, 3.0], "Expected 2D array"),

@@ -18,6 +18,7 @@ __all__ = [
     "IntArray",
     "as_numbers",
     "check_discount",
+    "check_finite",
     "check_fraction",
     "check_generator",
     "check_integer",
@@ -39,6 +40,20 @@ def check_integer(name: str, value: Any, *, minimum: int) -> int:
     if not is_integer(value) or value < minimum:
         raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
     return int(value)
+
+
+def check_finite(name: str, table: FloatArray) -> FloatArray:
+    """Return a table as it came, or say which of its rows have entries that are not finite."""
+    bad = ~np.isfinite(table)
+    if bad.any():
+        rows = np.flatnonzero(bad.any(axis=1))
+        shown = ", ".join(map(str, rows[:5])) + (f" and {rows.size - 5} more" * (rows.size > 5))
+        what = "NaN" if np.isnan(table[bad]).all() else "NaN or infinity"
+        raise ValueError(
+            f"Input {name} contains {what} in row{'s' * (rows.size > 1)} {shown}; "
+            "remove or impute them"
+        )
+    return table
 
 
 def as_numbers(name: str, values: npt.ArrayLike) -> FloatArray:

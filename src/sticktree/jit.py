@@ -30,7 +30,7 @@ def inlined(function: Kernel) -> Kernel:
     """Compile ``function`` into the kernels that call it; to Python it stays what it is.
 
     For what is called once a datum or more often: to pass a state of many arrays to a function
-    takes longer than most of these functions do. (Numba's own ``inline="always"`` makes kernels that
+    takes longer than most of these functions do. (Numba's ``inline="always"`` makes kernels that
     count references in every loop, and run three times slower.)
     """
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
