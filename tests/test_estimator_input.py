@@ -261,7 +261,7 @@ def test_odd_data_give_finite_answers(name, form):
 def test_rows_far_from_all_data_have_a_small_but_finite_density(mixture, distance):
     nearer, farther = mixture.score_samples([[distance, 0.0], [2 * distance, 0.0]])
     assert np.isfinite([nearer, farther]).all()
-    assert farther < nearer < -100
+    assert farther < nearer < -30
 
 
 @pytest.mark.parametrize("distance", [1e3, 1e10, 1e100, 1e200])

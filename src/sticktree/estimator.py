@@ -83,7 +83,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         Centre and scale the columns inside. Densities are in the user's units all the same.
     n_chains : int, default=4
         Number of independent chains.
-    n_warmup, n_draws, thin : int, default=1000, 500, 2
+    n_warmup, n_draws, thin : int, default=1000, 1000, 1
         Sweeps that are thrown away, draws that are kept, and sweeps from one draw to the next.
         On Glass, chains need up to a thousand sweeps to meet. A draw takes a few bytes a row: about
         a kilobyte for 600 rows.
@@ -152,8 +152,8 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         standardize: bool = True,
         n_chains: int = 4,
         n_warmup: int = 1000,
-        n_draws: int = 500,
-        thin: int = 2,
+        n_draws: int = 1000,
+        thin: int = 1,
         level: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
