@@ -251,7 +251,7 @@ def test_way_of_a_datum_through_the_tree_is_that_of_the_next_datum_of_the_others
                 assert without.nodes["inverse"][node] == pytest.approx(seats, rel=1e-12)
 
 
-@pytest.mark.parametrize("drift", [0.0, 0.3])
+@pytest.mark.parametrize("drift", [0.0, 3.0])
 @pytest.mark.parametrize("dimension", [1, 2, 5])
 def test_near_leaves_are_weighed_exactly_and_far_ones_are_within_their_bound(
     dimension, drift, twin
@@ -322,10 +322,12 @@ def test_points_below_the_bound_find_every_new_branch_in_proportion_to_its_weigh
         if level < depth:
             opening = setting.alpha[level] + discount * here.nodes["n_children"][node]
             expected[node, level] = path * opening / (n + setting.alpha[level])
+    bound, n_points = bound_of_branches(here), 20_000
+    bounds = [chance * here.levels["bound"][level] for (_, level), chance in expected.items()]
+    assert bound == pytest.approx(sum(bounds), rel=1e-9)
     for node, level in expected:
         density = log_density(here, node, level, y, tail(here, level), lack)
         expected[node, level] *= np.exp(density)
-    bound, n_points = bound_of_branches(here), 20_000
     assert sum(expected.values()) <= bound
     found = dict.fromkeys(expected, 0.0)
     for point in (np.arange(n_points) + 0.5) / n_points * bound:
