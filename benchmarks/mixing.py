@@ -34,7 +34,7 @@ class Trace:
 
 
 def rows(quick: bool = False) -> Iterator[Row]:
-    n_warmup, n_draws = (20, 50) if quick else (500, 4000)
+    n_warmup, n_draws = (20, 50) if quick else (1000, 4000)
     for name in ("r15", "aggregation", "glass"):
         what = f"effective draws per second, all moves vs data's alone, {TITLES[name]}"
 

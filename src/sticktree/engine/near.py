@@ -30,7 +30,7 @@ from sticktree.tree import NULL
 
 __all__ = ["find_far", "measure", "nearest", "pull", "reach", "weigh_leaf", "weigh_near"]
 
-MARGIN = 7.0  # far leaves weigh at most e⁻⁷ of one that is near
+MARGIN = 5.0  # far leaves weigh at most e⁻⁵ of one that is near
 
 
 @inlined
@@ -105,14 +105,14 @@ def weigh_leaf(state: State, leaf: int, y: FloatArray, lack: float) -> float:
     c *= state.nodes[node].covariance
     path *= state.nodes[node].path
     r = state.scalars[NOISE]
-    spread = state.nodes[leaf].variance + c * c * lack + r
+    inverse = 1.0 / (state.nodes[leaf].variance + c * c * lack + r)
     square = 0.0
     for d in range(y.size):
         square += (y[d] - state.mean[leaf, d] + c * state.shift[d]) ** 2
-    ratio = r / spread
+    ratio = r * inverse
     if y.size == 2:
-        return path * ratio * math.exp(-0.5 * square / spread)
-    return path * math.exp(0.5 * (y.size * math.log(ratio) - square / spread))
+        return path * ratio * math.exp(-0.5 * square * inverse)
+    return path * math.exp(0.5 * (y.size * math.log(ratio) - square * inverse))
 
 
 @inlined
