@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import sticktree
 from benchmarks.fresh import in_fresh_process
 from benchmarks.table import Row, duration_row
 from benchmarks.timing import seconds_of
@@ -15,18 +17,33 @@ def rows(quick: bool = False) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder, "cache")
         cache.mkdir()
-        # A file where the folder should be: nobody, not even root, can write there.
-        blocked = Path(folder, "blocked")
-        blocked.touch()
-        for what, place, limit in (
-            ("first fit in a fresh process, kernel cache empty", cache, 20.0),
-            ("first fit in a fresh process, kernels cached", cache, 1.0),
-            ("first fit in a fresh process, cache not writable", blocked / "cache", 20.0),
+        writable = {"NUMBA_CACHE_DIR": str(cache)}
+        for what, environment, limit in (
+            ("kernel cache empty", writable, 20.0),
+            ("kernels cached", writable, 1.0),
+            ("cache not writable", _nowhere_to_write(Path(folder)), 20.0),
         ):
-            seconds = in_fresh_process(
-                "benchmarks.compiling", "overhead", NUMBA_CACHE_DIR=str(place)
-            )
-            yield duration_row(f"{what}: seconds beyond the fit", seconds, limit)
+            seconds = in_fresh_process("benchmarks.compiling", "overhead", **environment)
+            what = f"first fit in a fresh process, {what}: seconds beyond the fit"
+            yield duration_row(what, seconds, limit)
+
+
+def _nowhere_to_write(folder: Path) -> dict[str, str]:
+    """Return an environment in which numba finds no folder for its cache.
+
+    It tries several: the one it is told, beside the source, the user's. Each is a file here, so
+    that nobody can write there, not even root.
+    """
+    source = folder / "source"
+    library = Path(sticktree.__file__).parent
+    shutil.copytree(library, source / "sticktree", ignore=shutil.ignore_patterns("__pycache__"))
+    for package in [path.parent for path in source.rglob("__init__.py")]:
+        (package / "__pycache__").touch()
+    blocked = folder / "blocked"
+    blocked.touch()
+    home = str(blocked / "home")
+    variables = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "NUMBA_CACHE_DIR"), home)
+    return {**variables, "PYTHONPATH": str(source)}
 
 
 def overhead() -> float:

@@ -2,7 +2,7 @@
 
 import numba
 
-from sticktree.engine import branches, datum, messages, near, random, regraft, seats
+from sticktree.engine import branches, datum, near, random, regraft, seats
 
 
 def compiled(kernel):
@@ -20,4 +20,3 @@ take_out = compiled(datum._take_out)
 uniform = compiled(random.uniform)
 weigh_leaf = compiled(near.weigh_leaf)
 weigh_near = compiled(near.weigh_near)
-edge_variance = compiled(messages.edge_variance)

@@ -20,7 +20,8 @@ from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft
 from sticktree.engine.scales import _log_scale
 from sticktree.engine.settle import settle
-from sticktree.engine.split_merge import _evidence, _rest, _scan
+from sticktree.engine.siblings import look_outside
+from sticktree.engine.split_merge import _evidence, _scan
 from sticktree.engine.state import DISCOUNT, DRIFT, FACTOR, LEAVES, NOISE, ROOT, tree_of
 from sticktree.engine.structure import load_tree
 from sticktree.model import Model
@@ -363,7 +364,7 @@ def test_evidence_of_a_split_is_the_ratio_of_dense_likelihoods(two_leaves, twin)
     sums = data[:3].sum(axis=0), data[3:5].sum(axis=0)
     for state in states:
         mean = np.empty(data.shape[1])
-        variance = _rest(state, state.leaf[0], state.leaf[3], mean)
+        variance = look_outside(state, state.leaf[0], state.leaf[3], len(state.levels) - 1, mean)
         apart = _evidence(state, 3.0, sums[0], 2.0, sums[1], mean, variance)
         together = _evidence(state, 5.0, sums[0] + sums[1], 0.0, sums[1], mean, variance)
         assert apart - together == pytest.approx(split - joined, abs=1e-9)
@@ -372,7 +373,7 @@ def test_evidence_of_a_split_is_the_ratio_of_dense_likelihoods(two_leaves, twin)
 def test_restricted_scan_gives_probabilities_of_all_divisions_that_sum_to_one(two_leaves):
     _, data, _, (state, _) = two_leaves
     mean = np.empty(data.shape[1])
-    variance = _rest(state, state.leaf[0], state.leaf[3], mean)
+    variance = look_outside(state, state.leaf[0], state.leaf[3], len(state.levels) - 1, mean)
     words = random_state(np.random.default_rng(0))
     members = np.array([1, 2, 4])
     total = 0.0

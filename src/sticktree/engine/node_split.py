@@ -17,7 +17,9 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.random import RandomState, integer, uniform
+from sticktree.engine.seats import log_rising
 from sticktree.engine.settle import settle
+from sticktree.engine.siblings import count_siblings, look_outside
 from sticktree.engine.state import ALIVE, DISCOUNT, ROOT, Index, State
 from sticktree.engine.structure import attach, detach
 from sticktree.jit import inlined, jit
@@ -56,9 +58,9 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
         return 0
     first, second = _point(state, i, level), _point(state, j, level)
     merging = first != second
-    n_siblings = _n_siblings(state, first, level)
+    n_siblings = count_siblings(state, first, level)
     mean = np.empty(dimension)
-    variance = _rest(state, first, second, level, mean)
+    variance = look_outside(state, first, second, level, mean)
 
     # Items between i and j, then i and j themselves, as data of precision λ and mean x.
     n_items = 0
@@ -155,35 +157,6 @@ def _choose_items(state: State, level: int, rng: RandomState) -> tuple[int, int,
     return i, j, items[:n_kept]
 
 
-@jit
-def _n_siblings(state: State, first: int, level: int) -> int:
-    """Return the number of nodes at ``level`` with the same parent at the level above."""
-    parent = state.nodes[first].parent
-    return state.nodes[parent].n_children if state.nodes[parent].level == level - 1 else 1
-
-
-@jit
-def _rest(state: State, first: int, second: int, level: int, mean: FloatArray) -> float:
-    """Fill in the mean of φ one level up given all data but theirs; return its variance."""
-    parent = state.nodes[first].parent
-    precision = 1.0 / state.nodes[parent].variance
-    for d in range(mean.size):
-        mean[d] = state.mean[parent, d] * precision
-    for k in range(1 if first == second else 2):
-        node = first if k == 0 else second
-        gain = state.nodes[node].gain
-        precision -= state.nodes[node].precision * gain
-        for d in range(mean.size):
-            mean[d] -= state.weighted[node, d] * gain
-    for d in range(mean.size):
-        mean[d] /= precision
-    return (
-        1.0 / precision
-        + state.levels[level - 1].reach
-        - state.levels[state.nodes[parent].level].reach
-    )
-
-
 @inlined
 def _put(
     t: int,
@@ -201,12 +174,6 @@ def _put(
     half_precision[side] += sign * precision[t]
     for d in range(half_weighted.shape[1]):
         half_weighted[side, d] += sign * weighted[t, d]
-
-
-@inlined
-def _rising(x: float, length: int) -> float:
-    """Return the log of x (x + 1) … (x + length − 1)."""
-    return math.lgamma(x + length) - math.lgamma(x)
 
 
 @jit
@@ -243,9 +210,9 @@ def _scan(
             for d in range(mean.size):
                 centre = (mean[d] * prior + half_weighted[half, d]) / total
                 square += (weighted[t, d] * own - centre) ** 2
-            weight = _rising(half_n[half] - discount, size[t])
+            weight = log_rising(half_n[half] - discount, size[t])
             weight += math.log(alpha + discount * half_k[half])
-            weight -= _rising(alpha + half_n[half], size[t])
+            weight -= log_rising(alpha + half_n[half], size[t])
             weight -= 0.5 * (mean.size * math.log(spread) + square / spread)
             difference += weight if half == 1 else -weight
         if forced:

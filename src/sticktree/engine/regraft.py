@@ -16,6 +16,7 @@ import numpy as np
 from sticktree.engine.branches import log_density
 from sticktree.engine.messages import send
 from sticktree.engine.random import RandomState, gumbel, integer
+from sticktree.engine.seats import log_rising
 from sticktree.engine.settle import settle_attached, settle_detached
 from sticktree.engine.state import ALIVE, DISCOUNT, ROOT, State
 from sticktree.engine.structure import attach, detach, list_nodes
@@ -80,12 +81,6 @@ def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
     return 0 if same else 1
 
 
-@inlined
-def _rising(x: float, length: int) -> float:
-    """Return the log of x (x + 1) … (x + length − 1)."""
-    return math.lgamma(x + length) - math.lgamma(x)
-
-
 @jit
 def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tuple[int, int]:
     """Choose a node, or a level on the edge above it, by exact log weights."""
@@ -101,7 +96,7 @@ def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tup
     chain = np.zeros(ceiling + 1)
     for j in range(ceiling - 1, -1, -1):
         alpha = state.levels[j].alpha
-        chain[j] = chain[j + 1] + alone - _rising(alpha + 1.0, m - 1)
+        chain[j] = chain[j + 1] + alone - log_rising(alpha + 1.0, m - 1)
 
     best, chosen, chosen_level = -np.inf, NULL, 0
     for k in range(state.sizes[ALIVE]):
@@ -111,11 +106,11 @@ def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tup
         if node != ROOT:
             above = state.nodes[node].parent
             n = state.nodes[node].n
-            together = _rising(n - d, m)
+            together = log_rising(n - d, m)
             path = state.nodes[above].path + together
             for j in range(state.nodes[above].level + 1, min(level, ceiling)):
                 alpha = state.levels[j].alpha
-                path -= _rising(alpha + n, m)
+                path -= log_rising(alpha + n, m)
                 value = path + math.log(alpha + d) + chain[j + 1]
                 extra = state.levels[bottom].reach - state.levels[j].reach + own
                 value += log_density(state, node, j, x, extra, 0.0) + gumbel(rng)
@@ -124,7 +119,7 @@ def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tup
                 path += together
         if level < ceiling:
             alpha = state.levels[level].alpha
-            path -= _rising(alpha + state.nodes[node].n, m)
+            path -= log_rising(alpha + state.nodes[node].n, m)
             state.nodes[node].path = path
             value = path + math.log(alpha + d * state.nodes[node].n_children) + chain[level + 1]
             extra = state.levels[bottom].reach - state.levels[level].reach + own

@@ -23,6 +23,7 @@ from sticktree.tree import NULL
 
 __all__ = [
     "bound_of_branches",
+    "log_rising",
     "log_tree_probability",
     "refresh",
     "refresh_path",
@@ -114,6 +115,12 @@ def bound_of_branches(state: State) -> float:
     """Return the sum of the bounds on all new branches."""
     root = state.nodes[ROOT]
     return root.inverse * (root.opening + root.offers)
+
+
+@inlined
+def log_rising(x: float, length: int) -> float:
+    """Return the log of the rising factorial x (x + 1) … (x + length − 1)."""
+    return math.lgamma(x + length) - math.lgamma(x)
 
 
 @jit

@@ -18,6 +18,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.engine.random import RandomState, integer, uniform
 from sticktree.engine.settle import settle
+from sticktree.engine.siblings import count_siblings, look_outside
 from sticktree.engine.state import DISCOUNT, NOISE, Index, State
 from sticktree.engine.structure import add_data, attach, detach, make_node, release_node
 from sticktree.jit import inlined, jit
@@ -58,10 +59,9 @@ def split_merge(state: State, rng: RandomState) -> int:
     members = members[:n_members]
 
     d, alpha = state.scalars[DISCOUNT], state.levels[depth - 1].alpha
-    parent = state.nodes[first].parent
-    n_siblings = state.nodes[parent].n_children if state.nodes[parent].level == depth - 1 else 1
+    n_siblings = count_siblings(state, first, depth)
     mean = np.empty(dimension)
-    variance = _rest(state, first, second, mean)
+    variance = look_outside(state, first, second, depth, mean)
 
     side = np.empty(n_members, dtype=np.int64)
     n = np.ones(2)
@@ -116,26 +116,6 @@ def _other(state: State, i: int, rng: RandomState) -> tuple[int, int]:
             if uniform(rng) * n_others < 1.0:
                 chosen = t
     return chosen, n_others
-
-
-@jit
-def _rest(state: State, first: int, second: int, mean: FloatArray) -> float:
-    """Fill in the mean of φ above the leaves given all data but theirs; return its variance."""
-    parent = state.nodes[first].parent
-    precision = 1.0 / state.nodes[parent].variance
-    for d in range(mean.size):
-        mean[d] = state.mean[parent, d] * precision
-    for k in range(1 if first == second else 2):
-        leaf = first if k == 0 else second
-        gain = state.nodes[leaf].gain
-        precision -= state.nodes[leaf].precision * gain
-        for d in range(mean.size):
-            mean[d] -= state.weighted[leaf, d] * gain
-    for d in range(mean.size):
-        mean[d] /= precision
-    depth = state.levels.size - 1
-    between = state.levels[depth - 1].reach - state.levels[state.nodes[parent].level].reach
-    return 1.0 / precision + between
 
 
 @inlined
