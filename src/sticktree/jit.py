@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["inlined", "jit"]
+__all__ = ["inlined", "jit", "linked"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -33,16 +33,27 @@ def inlined(function: Kernel) -> Kernel:
     takes longer than most of these functions do. (Numba's ``inline="always"`` makes kernels that
     count references in every loop, and run three times slower.)
     """
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: Any = numba.njit(
-        function, nogil=True, error_model="numpy", forceinline=True, **options
-    )
+    return _without_wrapper(function, forceinline=True)
+
+
+def linked(function: Kernel) -> Kernel:
+    """Compile ``function`` for the kernels that call it; to Python it stays what it is.
+
+    The wrapper by which Python would call it takes longer to compile than the function, if a state
+    of many arrays is to be passed.
+    """
+    return _without_wrapper(function)
+
+
+def _without_wrapper(function: Kernel, **options: Any) -> Kernel:
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(function, nogil=True, error_model="numpy", **options)
     if compiled is function:  # compilation is switched off
         return function
-    return cast(Kernel, _Inlined(function, compiled))
+    return cast(Kernel, _Internal(function, compiled))
 
 
-class _Inlined:
+class _Internal:
     """A function that kernels see compiled and Python sees plain.
 
     Without a wrapper for Python, which takes long to compile, Python must not call the kernel.

@@ -9,16 +9,57 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 
-__all__ = ["CovarianceType", "Model", "Scales"]
+__all__ = ["Column", "CovarianceType", "Layout", "LeafNoise", "Model", "Scales"]
 
 CovarianceType = Literal["spherical", "diag", "full"]
+LeafNoise = Literal["shared", "own"]
 Scales = Literal["shared", "per_level"]
 Gamma = tuple[float, float]
 
 
+# Medians and standard deviations, on the log scale, of κ, a and b of the leaves of each kind of
+# column; a deviation of 0 says that there is no such parameter. Gaussian columns are standardised.
+HYPER_PRIORS = {
+    "gaussian": ((0.1, 2.0, 0.1), (1.5, 1.0, 1.5)),
+    "categorical": ((1.0, 1.0, 1.0), (1.5, 0.0, 0.0)),
+    "poisson": ((1.0, 1.0, 1.0), (1.5, 0.0, 0.0)),
+    "negative_binomial": ((2.0, 2.0, 1.0), (1.5, 1.0, 0.0)),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the data.
+
+    Attributes
+    ----------
+    kind : {"gaussian", "categorical", "poisson", "negative_binomial"}
+        Its likelihood.
+    n_categories : int
+        How many categories it has, if categorical.
+    floor : float
+        The least variance of a leaf, if Gaussian.
+    """
+
+    kind: str = "gaussian"
+    n_categories: int = 1
+    floor: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """All columns side by side: kinds, coordinates of φ, floors, and priors of κ, a and b."""
+
+    kind: list[str]
+    width: list[int]
+    floor: FloatArray
+    hyper_mean: FloatArray  # (3, D), logs
+    hyper_deviation: FloatArray  # (3, D); 0 where nothing is learned
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A Gaussian DFP mixture.
+    """A DFP mixture.
 
     Attributes
     ----------
@@ -28,7 +69,16 @@ class Model:
         Whether every datum makes one more step from its leaf by itself. Its variance merges with
         the noise.
     covariance_type : {"spherical", "diag", "full"}
-        The form of Σ.
+        The form of Σ, or of the covariance that each leaf has for itself.
+    leaf_noise : {"shared", "own"}
+        Whether all leaves have the noise Σ, or each its own.
+    columns : tuple of Column or None
+        The columns, if leaves have their own noise; None is all Gaussian without a floor.
+    node_prior : (float, float)
+        With own noise: 1/v ~ Gamma(shape, rate) for the variance of each step between inner nodes,
+        for each level and coordinate.
+    psi : float
+        With own full covariances: the mean of Ψ is psi·I.
     scales : {"shared", "per_level"}
         Whether every step has variance Σ, as in the paper, or v_l Σ with v_l learned.
     concentration_prior : (float, float)
@@ -54,6 +104,29 @@ class Model:
     discount_prior: Gamma = (1.0, 1.0)
     concentration: float | None = None
     discount: float | None = 0.0
+    leaf_noise: LeafNoise = "shared"
+    columns: tuple[Column, ...] | None = None
+    node_prior: Gamma = (2.0, 0.5)
+    psi: float = 0.2
+
+    def layout(self, n_columns: int) -> Layout:
+        """Return the columns side by side."""
+        columns = self.columns or (Column(),) * n_columns
+        kind = [column.kind for column in columns]
+        median = np.array([HYPER_PRIORS[k][0] for k in kind]).T
+        deviation = np.array([HYPER_PRIORS[k][1] for k in kind]).T
+        gaussian = [d for d, k in enumerate(kind) if k == "gaussian"]
+        if self.covariance_type != "diag" and gaussian:
+            deviation[:, gaussian[1:]] = 0.0  # one κ and one a for all
+            if self.covariance_type == "full":
+                deviation[2, gaussian] = 0.0
+        return Layout(
+            kind=kind,
+            width=[c.n_categories if c.kind == "categorical" else 1 for c in columns],
+            floor=np.array([column.floor for column in columns]),
+            hyper_mean=np.log(median),
+            hyper_deviation=deviation,
+        )
 
     @property
     def depth(self) -> int:

@@ -13,7 +13,7 @@ from sticktree.engine.slice import slice_sampler
 from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, State
 from sticktree.jit import jit
 
-__all__ = ["concentration_move"]
+__all__ = ["concentration_move", "draw_concentration"]
 
 
 @jit
@@ -40,7 +40,7 @@ _draw_discount = slice_sampler(_log_discount)
 
 
 @jit
-def concentration_move(
+def draw_concentration(
     state: State,
     rng: RandomState,
     learn_factor: bool,
@@ -48,7 +48,7 @@ def concentration_move(
     learn_discount: bool,
     discount_prior: tuple[float, float],
 ) -> None:
-    """Redraw c and d, as far as they are learned."""
+    """Redraw c and d, as far as they are learned; what depends on them is left as it was."""
     if learn_factor:
         start = math.log(state.scalars[FACTOR])
         parameters = (state, factor_prior[0], factor_prior[1])
@@ -61,5 +61,18 @@ def concentration_move(
         parameters = (state, discount_prior[0], discount_prior[1])
         x = _draw_discount(math.log(d / (1.0 - d)), parameters, 1.0, rng)
         state.scalars[DISCOUNT] = 1.0 / (1.0 + math.exp(-x))
+
+
+@jit
+def concentration_move(
+    state: State,
+    rng: RandomState,
+    learn_factor: bool,
+    factor_prior: tuple[float, float],
+    learn_discount: bool,
+    discount_prior: tuple[float, float],
+) -> None:
+    """Redraw c and d, and bring the seats up to date."""
+    draw_concentration(state, rng, learn_factor, factor_prior, learn_discount, discount_prior)
     for k in range(state.sizes[ALIVE] - 1, -1, -1):
         refresh(state, state.order[k])

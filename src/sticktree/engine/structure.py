@@ -11,10 +11,12 @@ __all__ = [
     "add_data",
     "attach",
     "detach",
+    "link",
     "list_nodes",
     "load_tree",
     "make_node",
     "release_node",
+    "unlink",
 ]
 
 
@@ -63,7 +65,7 @@ def release_node(state: State, node: int) -> None:
 
 
 @inlined
-def _link(state: State, node: int, parent: int) -> None:
+def link(state: State, node: int, parent: int) -> None:
     first = state.nodes[parent].first_child
     state.nodes[node].parent = parent
     state.nodes[node].previous_sibling = NULL
@@ -75,7 +77,7 @@ def _link(state: State, node: int, parent: int) -> None:
 
 
 @inlined
-def _unlink(state: State, node: int) -> None:
+def unlink(state: State, node: int) -> None:
     parent, before, after = (
         state.nodes[node].parent,
         state.nodes[node].previous_sibling,
@@ -113,11 +115,11 @@ def attach(state: State, node: int, at: int, level: int) -> int:
         above = state.nodes[at].parent
         fork = make_node(state, level)
         state.nodes[fork].n = state.nodes[at].n
-        _unlink(state, at)
-        _link(state, fork, above)
-        _link(state, at, fork)
+        unlink(state, at)
+        link(state, fork, above)
+        link(state, at, fork)
         at = fork
-    _link(state, node, at)
+    link(state, node, at)
     add_data(state, at, state.nodes[node].n)
     return shortened
 
@@ -130,14 +132,14 @@ def detach(state: State, node: int) -> int:
     """
     above = state.nodes[node].parent
     state.sizes[UNLISTED] = 1
-    _unlink(state, node)
+    unlink(state, node)
     add_data(state, above, -state.nodes[node].n)
     if above != ROOT and state.nodes[above].n_children == 1:
         only = state.nodes[above].first_child
         grand = state.nodes[above].parent
-        _unlink(state, only)
-        _unlink(state, above)
-        _link(state, only, grand)
+        unlink(state, only)
+        unlink(state, above)
+        link(state, only, grand)
         release_node(state, above)
         return only
     return above
@@ -170,7 +172,7 @@ def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -
     for node in range(parent.size):
         made = make_node(state, int(level[node]))
         if node != ROOT:
-            _link(state, made, int(parent[node]))
+            link(state, made, int(parent[node]))
     for i in range(leaf.size):
         state.leaf[i] = leaf[i]
         add_data(state, int(leaf[i]), 1)

@@ -1,0 +1,201 @@
+"""The Gaussian columns of a leaf together, with a covariance of their own.
+
+R ~ InvWishart(ν, Ψ) with ν = G − 1 + 2a, μ ~ N(u, R/κ), y ~ N(μ, R). With n data of mean ȳ, the
+scale matrix of the leaf is
+
+    Ψ_n = Ψ + Σ (y − ȳ)(y − ȳ)ᵀ + κn/(κ + n) (ȳ − u)(ȳ − u)ᵀ = F Fᵀ,
+
+and its predictive a multivariate t. A datum that comes or goes changes Ψ_n by one outer product,
+and F by O(G²) operations.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sticktree.checks import FloatArray
+from sticktree.engine.columns.state import (
+    CENTRE,
+    COUNT,
+    KAPPA,
+    LOG_PSI,
+    OUTER,
+    PHI,
+    ROOT_OF,
+    SHAPE,
+    TOTAL,
+    State,
+)
+from sticktree.jit import linked
+
+__all__ = [
+    "cholesky",
+    "factorise",
+    "log_t",
+    "update_factor",
+    "wishart_evidence",
+]
+
+
+@linked
+def cholesky(matrix: FloatArray, factor: FloatArray) -> float:
+    """Fill in the lower Cholesky factor of a matrix; return its log determinant."""
+    log_det = 0.0
+    size = matrix.shape[0]
+    for i in range(size):
+        for j in range(i + 1):
+            value = matrix[i, j]
+            for k in range(j):
+                value -= factor[i, k] * factor[j, k]
+            if i == j:
+                factor[i, i] = math.sqrt(max(value, 1e-300))
+                log_det += 2.0 * math.log(factor[i, i])
+            else:
+                factor[i, j] = value / factor[j, j]
+                factor[j, i] = 0.0
+    return log_det
+
+
+@linked
+def factorise(state: State, leaf: int, node: int) -> None:
+    """Compute Ψ_n of a leaf below a node anew, and its factor."""
+    size = state.gaussian.size
+    n = state.entries[leaf, state.gaussian[0], COUNT]
+    kappa = state.hyper[KAPPA, state.gaussian[0]]
+    matrix = np.empty((size, size))
+    for e in range(size):
+        first = state.columns[state.gaussian[e]].offset
+        for g in range(e + 1):
+            second = state.columns[state.gaussian[g]].offset
+            # Σ y yᵀ + κ u uᵀ − (κ + n) μ_n μ_nᵀ, where μ_n = (κu + Σy)/(κ + n).
+            left = (
+                kappa * state.coordinates[node, first, PHI] + state.coordinates[leaf, first, TOTAL]
+            )
+            right = (
+                kappa * state.coordinates[node, second, PHI]
+                + state.coordinates[leaf, second, TOTAL]
+            )
+            matrix[e, g] = (
+                state.psi[e, g]
+                + state.matrices[leaf, OUTER, e, g]
+                + kappa * state.coordinates[node, first, PHI] * state.coordinates[node, second, PHI]
+                - left * right / (kappa + n)
+            )
+    state.nodes[leaf].log_det = cholesky(matrix, state.matrices[leaf, ROOT_OF])
+
+
+@linked
+def update_factor(factor: FloatArray, x: FloatArray, sign: float) -> bool:
+    """Change F Fᵀ by ± x xᵀ; x is used up. Return False if the result is not positive definite."""
+    size = x.size
+    for k in range(size):
+        before = factor[k, k]
+        square = before * before + sign * x[k] * x[k]
+        if square <= 1e-10 * before * before:
+            return False
+        now = math.sqrt(square)
+        cosine, sine = now / before, x[k] / before
+        factor[k, k] = now
+        for i in range(k + 1, size):
+            factor[i, k] = (factor[i, k] + sign * sine * x[i]) / cosine
+            x[i] = cosine * x[i] - sine * factor[i, k]
+    return True
+
+
+@linked
+def log_t(state: State, leaf: int, i: int, gaps: bool, least: float) -> float:
+    """Return the log predictive density of a datum's Gaussian entries at a leaf.
+
+    What is below ``least`` need not be exact. Entries that are missing are left out: the margin of
+    a t is a t with a part of the scale matrix.
+    """
+    size = state.gaussian.size
+    column = state.gaussian[0]
+    kappa = state.hyper[KAPPA, column] + state.entries[leaf, column, COUNT]
+    shrink = kappa / (kappa + 1.0)
+    degrees = 2.0 * state.hyper[SHAPE, column] + state.entries[leaf, column, COUNT]
+    x = np.empty(size)
+    there = 0
+    for e in range(size):
+        y = state.data[i, state.gaussian[e]]
+        if not math.isnan(y):
+            x[there] = y - state.entries[leaf, state.gaussian[e], CENTRE]
+            there += 1
+    if there == 0:
+        return 0.0
+    factor = state.matrices[leaf, ROOT_OF]
+    log_det = state.nodes[leaf].log_det
+    if gaps and there < size:
+        factor = np.empty((there, there))
+        log_det = cholesky(_observed_part(state, leaf, i, there), factor)
+    power = 0.5 * (degrees + there)
+    value = (
+        math.lgamma(power)
+        - math.lgamma(0.5 * degrees)
+        + 0.5 * there * math.log(shrink / math.pi)
+        - 0.5 * log_det
+    )
+    square = 0.0
+    limit = math.expm1(min((value - least) / power, 700.0)) / shrink
+    for e in range(there):
+        residual = x[e]
+        for g in range(e):
+            residual -= factor[e, g] * x[g]
+        x[e] = residual / factor[e, e]
+        square += x[e] * x[e]
+        if square > limit:
+            return -math.inf
+    return value - power * math.log1p(shrink * square)
+
+
+@linked
+def _observed_part(state: State, leaf: int, i: int, there: int) -> FloatArray:
+    """Return the rows and columns of Ψ_n for which the datum has an entry."""
+    size = state.gaussian.size
+    part = np.empty((there, there))
+    row = 0
+    for e in range(size):
+        if math.isnan(state.data[i, state.gaussian[e]]):
+            continue
+        column = 0
+        for g in range(e + 1):
+            if math.isnan(state.data[i, state.gaussian[g]]):
+                continue
+            value = 0.0
+            for k in range(g + 1):
+                value += state.matrices[leaf, ROOT_OF, e, k] * state.matrices[leaf, ROOT_OF, g, k]
+            part[row, column] = value
+            part[column, row] = value
+            column += 1
+        row += 1
+    return part
+
+
+@linked
+def log_multigamma(x: float, size: int) -> float:
+    """Return the log of the multivariate gamma function."""
+    value = 0.25 * size * (size - 1) * math.log(math.pi)
+    for k in range(size):
+        value += math.lgamma(x - 0.5 * k)
+    return value
+
+
+@linked
+def wishart_evidence(state: State, leaf: int) -> float:
+    """Return the log marginal likelihood of a leaf's Gaussian columns, its factor up to date."""
+    column, size = state.gaussian[0], state.gaussian.size
+    n = state.entries[leaf, column, COUNT]
+    if n == 0.0:
+        return 0.0
+    kappa = state.hyper[KAPPA, column]
+    degrees = size - 1 + 2.0 * state.hyper[SHAPE, column]
+    return (
+        -0.5 * n * size * math.log(math.pi)
+        + 0.5 * size * math.log(kappa / (kappa + n))
+        + 0.5 * degrees * state.scalars[LOG_PSI]
+        - 0.5 * (degrees + n) * state.nodes[leaf].log_det
+        + log_multigamma(0.5 * (degrees + n), size)
+        - log_multigamma(0.5 * degrees, size)
+    )
