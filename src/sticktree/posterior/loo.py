@@ -94,34 +94,36 @@ def leave_one_out(log_densities: FloatArray) -> LeaveOneOut:
         )
     if np.isnan(values).any() or (values == np.inf).any():
         raise ValueError("log_densities must be numbers or -inf, got NaN or +inf")
-    rows = values.reshape(-1, values.shape[2]).T
-    pointwise, k_hat = np.empty(len(rows)), np.empty(len(rows))
-    for i, row in enumerate(rows):
-        pointwise[i], k_hat[i] = _without(row)
+    rows = np.ascontiguousarray(values.reshape(-1, values.shape[2]).T)
+    pointwise, k_hat = np.full(len(rows), -math.inf), np.full(len(rows), math.inf)
+    possible = np.flatnonzero((rows > -math.inf).all(axis=1))
+    log_weights = -rows[possible]
+    for weights, i in zip(log_weights, possible, strict=True):
+        k_hat[i] = _smooth(weights)
+    sums = logsumexp(log_weights + rows[possible], axis=1)
+    pointwise[possible] = sums - logsumexp(log_weights, axis=1)
     return LeaveOneOut(float(pointwise.sum()), _standard_error(pointwise), pointwise, k_hat)
 
 
-def _without(row: FloatArray) -> tuple[float, float]:
-    """Return log p(y_i | all other rows) and k̂, from log p(y_i | rest) of all draws."""
-    if np.isneginf(row).any():
-        return -math.inf, math.inf
-    plain = math.log(row.size) - float(logsumexp(-row))
-    if np.ptp(row) == 0.0:
-        return plain, -math.inf
-    if row.size < FEWEST_DRAWS:
-        return plain, math.inf
+def _smooth(log_weights: FloatArray) -> float:
+    """Smooth the largest of the weights in place, where possible, and return k̂."""
+    if np.ptp(log_weights) == 0.0:
+        return -math.inf
+    if log_weights.size < FEWEST_DRAWS:
+        return math.inf
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
     statistics: Any = array_stats
     try:
         # Where the tree alone varies, many draws have the same density.
         with np.errstate(all="ignore"):
-            log_weights, k_hat = statistics.psislw(row)
+            smoothed, k_hat = statistics.psislw(-log_weights)
     except ValueError:  # all of the largest weights are the same: they are bounded, then
-        return plain, -math.inf
-    if not np.isfinite(log_weights).all() or not math.isfinite(k_hat):
-        return plain, math.inf
-    return float(logsumexp(log_weights + row) - logsumexp(log_weights)), float(k_hat)
+        return -math.inf
+    if not np.isfinite(smoothed).all() or not math.isfinite(k_hat):
+        return math.inf
+    log_weights[:] = smoothed
+    return float(k_hat)
 
 
 def _standard_error(values: FloatArray) -> float:
