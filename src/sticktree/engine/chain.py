@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
+from sticktree.engine.leave_one_out import log_leave_one_out
 from sticktree.engine.messages import log_determinant
 from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.priors import (
@@ -198,6 +199,14 @@ class Chain:
             state.total[node] = 0.0
         np.add.at(state.total, state.leaf, state.data)
         settle(state)
+
+    def leave_one_out(self) -> FloatArray:
+        """Return log p(y_i | all other data, tree without y_i, v, Σ) for every i.
+
+        The place of y_i in the tree is integrated out; units are standardised. Nothing that the
+        chain draws later depends on whether this was called.
+        """
+        return log_leave_one_out(self.state) - float(np.linalg.slogdet(self.factor)[1])
 
     def log_joint(self) -> float:
         """Return the log density of data, tree and hyper-parameters, in standardised units."""

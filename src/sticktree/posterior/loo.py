@@ -1,0 +1,171 @@
+"""Leave-one-out predictive density: how well a model foresees each row from all others.
+
+With θ all that a draw says but where row i sits, the posterior given all rows is proportional to
+the posterior without row i times p(y_i | θ). So draws given all rows, weighted by 1/p(y_i | θ), are
+draws without it, and
+
+    p(y_i | all other rows) = 1 / E[1/p(y_i | θ)].
+
+The largest weights are replaced by what a Pareto law fitted to them says: Pareto smoothed
+importance sampling (Vehtari, Simpson, Gelman, Yao and Gabry, 2024). The shape k̂ of that law tells
+whether the weights can be trusted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from sticktree.checks import FloatArray
+
+__all__ = ["Comparison", "LeaveOneOut", "compare", "leave_one_out"]
+
+BAD_K_HAT = 0.7
+FEWEST_DRAWS = 25  # a Pareto law is fitted to the largest fifth, which must be five at least
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Leave-one-out predictive density of a model.
+
+    Attributes
+    ----------
+    elpd : float
+        Sum over rows of log p(y_i | all other rows).
+    se : float
+        Its standard error, by how much rows differ.
+    pointwise : float array, shape (N,)
+        log p(y_i | all other rows).
+    k_hat : float array, shape (N,)
+        Shape of the largest importance weights. Above 0.7 the row's density is not to be trusted;
+        infinite where it cannot be told.
+    """
+
+    elpd: float
+    se: float
+    pointwise: FloatArray
+    k_hat: FloatArray
+
+    @property
+    def n_bad_k(self) -> int:
+        """Number of rows whose density is not to be trusted."""
+        return int((self.k_hat > BAD_K_HAT).sum())
+
+    def __str__(self) -> str:
+        """Say in a few lines how good the model is, and whether that is to be trusted."""
+        n_rows = self.pointwise.size
+        lines = [
+            f"leave-one-out log density of {n_rows} rows",
+            f"  in all   {self.elpd:12.2f} ± {self.se:.2f}",
+            f"  per row  {self.elpd / n_rows:12.4f} ± {self.se / n_rows:.4f}",
+        ]
+        if self.n_bad_k:
+            lines += [
+                f"  k-hat is above {BAD_K_HAT} for {self.n_bad_k} rows: without such a row the "
+                "posterior would be too",
+                "  different for these draws to tell; the figures above are likely too high.",
+            ]
+        else:
+            lines.append(
+                f"  k-hat is at most {BAD_K_HAT} for all rows: the figures can be trusted."
+            )
+        return "\n".join(lines)
+
+
+def leave_one_out(log_densities: FloatArray) -> LeaveOneOut:
+    """Turn log densities of each row given the others, draw by draw, into those without the row.
+
+    Parameters
+    ----------
+    log_densities : float array, shape (n_chains, n_draws, N)
+        log p(y_i | rest) at every draw, as `Chain.leave_one_out` gives them. With fewer than 25
+        draws in all, weights are not smoothed and k̂ is infinite.
+    """
+    values = np.asarray(log_densities, dtype=np.float64)
+    if values.ndim != 3 or 0 in values.shape:
+        raise ValueError(
+            "log_densities must be of shape (n_chains, n_draws, N), none of them 0, "
+            f"got shape {values.shape}"
+        )
+    if np.isnan(values).any() or (values == np.inf).any():
+        raise ValueError("log_densities must be numbers or -inf, got NaN or +inf")
+    rows = np.ascontiguousarray(values.reshape(-1, values.shape[2]).T)
+    pointwise, k_hat = np.full(len(rows), -math.inf), np.full(len(rows), math.inf)
+    possible = np.flatnonzero((rows > -math.inf).all(axis=1))
+    log_weights = -rows[possible]
+    for weights, i in zip(log_weights, possible, strict=True):
+        k_hat[i] = _smooth(weights)
+    sums = logsumexp(log_weights + rows[possible], axis=1)
+    pointwise[possible] = sums - logsumexp(log_weights, axis=1)
+    return LeaveOneOut(float(pointwise.sum()), _standard_error(pointwise), pointwise, k_hat)
+
+
+def _smooth(log_weights: FloatArray) -> float:
+    """Smooth the largest of the weights in place, where possible, and return k̂."""
+    if np.ptp(log_weights) == 0.0:
+        return -math.inf
+    if log_weights.size < FEWEST_DRAWS:
+        return math.inf
+    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+
+    statistics: Any = array_stats
+    try:
+        # Where the tree alone varies, many draws have the same density.
+        with np.errstate(all="ignore"):
+            smoothed, k_hat = statistics.psislw(-log_weights)
+    except ValueError:  # all of the largest weights are the same: they are bounded, then
+        return -math.inf
+    if not np.isfinite(smoothed).all() or not math.isfinite(k_hat):
+        return math.inf
+    log_weights[:] = smoothed
+    return float(k_hat)
+
+
+def _standard_error(values: FloatArray) -> float:
+    """Return the standard error of a sum over rows; infinite where it cannot be told."""
+    if values.size < 2 or not np.isfinite(values).all():
+        return math.inf
+    return math.sqrt(values.size) * float(values.std(ddof=1))
+
+
+class Comparison(NamedTuple):
+    """One model beside the best: its elpd, and how much less that is."""
+
+    name: str
+    elpd: float
+    se: float
+    difference: float  # from the best, at most 0
+    se_difference: float  # by how much differences vary from row to row
+    n_bad_k: int
+
+
+def compare(models: Mapping[str, LeaveOneOut]) -> list[Comparison]:
+    """Compare models fitted to the same rows; the best comes first.
+
+    Differences are paired, row by row: their standard errors are often far smaller than those of
+    the models' own elpd.
+    """
+    sizes = {name: model.pointwise.size for name, model in models.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"models must be fitted to the same rows, got numbers of rows {sizes}")
+    names = sorted(models, key=lambda name: -models[name].elpd)
+    table = []
+    for name in names:
+        model = models[name]
+        difference = _difference(model, models[names[0]])
+        se = 0.0 if name == names[0] else _standard_error(difference)
+        total = float(difference.sum())
+        table.append(Comparison(name, model.elpd, model.se, total, se, model.n_bad_k))
+    return table
+
+
+def _difference(model: LeaveOneOut, other: LeaveOneOut) -> FloatArray:
+    """Return the difference of log densities, row by row; 0 where both are -inf."""
+    same = model.pointwise == other.pointwise
+    with np.errstate(invalid="ignore"):
+        return np.where(same, 0.0, model.pointwise - other.pointwise)
