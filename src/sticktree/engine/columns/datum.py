@@ -26,7 +26,7 @@ from sticktree.engine.structure import add_data, list_nodes
 from sticktree.jit import inlined, jit, linked
 from sticktree.tree import NULL
 
-__all__ = ["draw_chain", "enter", "move_data", "set_paths", "take_out", "weigh_all"]
+__all__ = ["draw_chain", "enter", "move_data", "take_out", "weigh_all", "weigh_rows"]
 
 AUXILIARY = 3  # branches with nodes of their own that stand for all
 
@@ -153,9 +153,9 @@ def _draw_place(state: State, fresh: float, rng: RandomState) -> int:
 
 
 @linked
-def _lend(state: State, chain: FloatArray) -> int:
+def _lend(state: State, spare: int, chain: FloatArray) -> int:
     """Make a spare row the last inner node of a chain; return its number."""
-    node, last = state.nodes.size - SPARE, state.levels.size - 2
+    node, last = state.nodes.size - SPARE + spare, state.levels.size - 2
     state.nodes[node].level = last
     for p in range(state.coordinates.shape[1]):
         state.coordinates[node, p, PHI] = chain[last, p]
@@ -205,7 +205,7 @@ def _choose(
                 places[k] = _draw_place(state, fresh, rng)
                 draw_chain(state, places[k], chains[k], rng)
             start = _race(fresh / AUXILIARY, rng)
-            node = _lend(state, chains[k])
+            node = _lend(state, 0, chains[k])
             value = start + log_predictive(state, node, i, gaps, best - start)
             if value > best:
                 best, chosen, which = value, places[k], k
@@ -234,7 +234,7 @@ def weigh_all(state: State, i: int, rng: RandomState, n_fresh: int) -> float:
         else:
             weight = fresh / n_fresh
             draw_chain(state, _draw_place(state, fresh, rng), chain, rng)
-            node = _lend(state, chain)
+            node = _lend(state, 0, chain)
         value = math.log(weight) + log_predictive(state, node, i, gaps, largest - 50.0)
         if value > largest:
             total = total * math.exp(largest - value) + 1.0
@@ -242,3 +242,46 @@ def weigh_all(state: State, i: int, rng: RandomState, n_fresh: int) -> float:
         else:
             total += math.exp(value - largest)
     return largest + math.log(total)
+
+
+@jit
+def weigh_rows(
+    state: State, rng: RandomState
+) -> tuple[Index, Index, Index, FloatArray, FloatArray]:
+    """Return the components of the predictive mixture, and the log weight of each for all data.
+
+    That is: the node each hangs on or is, the level where it starts, its row among the leaves, its
+    probability, and log probability × density for every row of the state's data, none of which need
+    be in the tree. As many branches as there are spare rows stand for those with inner nodes of
+    their own.
+    """
+    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    fresh = set_paths(state)
+    size = SPARE if fresh > 0.0 else 0
+    for k in range(state.sizes[ALIVE]):
+        size += state.nodes[state.order[k]].level >= depth - 1
+    node, level = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    leaf, weight = np.empty(size, dtype=np.int64), np.empty(size)
+    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
+    c = 0
+    for k in range(state.sizes[ALIVE]):
+        at = state.order[k]
+        if state.nodes[at].level < depth - 1:
+            continue
+        node[c], level[c], leaf[c], weight[c] = at, state.nodes[at].level, at, state.nodes[at].path
+        if level[c] < depth:
+            weight[c] *= _opening(state, at, d)
+        c += 1
+    for k in range(size - c):
+        at = _draw_place(state, fresh, rng)
+        draw_chain(state, at, chain, rng)
+        node[c], level[c] = at, state.nodes[at].level
+        leaf[c], weight[c] = _lend(state, k, chain), fresh / SPARE
+        c += 1
+    values = np.empty((state.data.shape[0], size))
+    for i in range(values.shape[0]):
+        gaps = has_gaps(state, i)
+        for c in range(size):
+            density = log_predictive(state, leaf[c], i, gaps, -math.inf)
+            values[i, c] = math.log(weight[c]) + density
+    return node, level, leaf, weight, values

@@ -68,7 +68,7 @@ PHI, PRIOR, TOTAL = range(3)
 COUNT, SQUARES, CENTRE, WIDTH, POWER, BASE = range(6)
 # Of `State.matrices`: the sum of y yᵀ of a leaf, and the Cholesky factor of its scale matrix.
 OUTER, ROOT_OF = range(2)
-SPARE = 4  # rows past the tree: auxiliary nodes, or the halves of a leaf and both together
+SPARE = 8  # rows past the tree: auxiliary nodes, or the halves of a leaf and both together
 
 NODE = np.dtype(
     [
