@@ -1,5 +1,6 @@
 """Tables of any make become matrices of floats and come back; mistakes are named by their place."""
 
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
@@ -203,6 +204,24 @@ def test_columns_must_be_those_of_the_first_table(frame):
     turned = dict(reversed(people().items()))
     with pytest.raises(ValueError, match=r"feature names should match .* same order"):
         columns.encode(frame(turned))
+
+
+def test_columns_survive_pickling(frame):
+    columns = read_table(frame(people()), KINDS_OF_PEOPLE).columns
+    copy = pickle.loads(pickle.dumps(columns))
+    assert copy == columns
+    np.testing.assert_allclose(copy.encode(frame(people())), ENCODED)
+
+
+def test_frames_come_back_in_a_process_that_has_seen_none(pandas, tmp_path):
+    table = read_table(pandas.DataFrame({"a": [1.5, 2.5]}))
+    (tmp_path / "columns").write_bytes(pickle.dumps(table.columns))
+    code = (
+        "import pickle, sys; import numpy as np; columns = pickle.load(open(sys.argv[1], 'rb'));"
+        "assert 'pandas' not in sys.modules; print(columns.decode(np.ones((1, 1))).columns[0])"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "columns")]
+    assert subprocess.run(command, check=True, capture_output=True).stdout.split() == [b"a"]
 
 
 def test_log_jacobian_turns_densities_into_the_units_of_the_user():

@@ -1,6 +1,6 @@
 """What tables come in: arrays, lists, and the data frames of pandas and polars.
 
-Neither pandas nor polars is imported here: whoever has a data frame has imported its package.
+To read a table, neither pandas nor polars is imported: whoever has a data frame has its package.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib import import_module
 from numbers import Real
 from typing import Any, Literal
 
@@ -87,7 +88,7 @@ def build(
     ``dtypes`` has the type that a column came with where it should get it back, else None.
     """
     if container == "pandas":
-        pandas = sys.modules["pandas"]
+        pandas = import_module("pandas")
         parts = [
             _to_pandas(values, dtype, index, pandas)
             for values, dtype in zip(columns, dtypes, strict=True)
@@ -96,7 +97,7 @@ def build(
         frame.columns = names
         return frame
     if container == "polars":
-        polars = sys.modules["polars"]
+        polars = import_module("polars")
         return polars.DataFrame(
             [
                 polars.Series(
