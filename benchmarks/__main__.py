@@ -15,12 +15,13 @@ from benchmarks import (
     engine,
     growth,
     imports,
+    imputation,
     memory,
     mixing,
     processes,
 )
 from benchmarks.density import table as density
-from benchmarks.folder import FILES
+from benchmarks.folder import NAMES
 from benchmarks.table import HEADER, Row
 
 SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
@@ -32,6 +33,7 @@ SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
     "compiling": compiling.rows,
     "mixing": mixing.rows,
     "convergence": convergence.rows,
+    "imputation": imputation.rows,
 }
 
 
@@ -41,7 +43,7 @@ def main() -> int:
     parser.add_argument("parts", nargs="*", help=f"any of {', '.join(names)}; all by default")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all runs")
     of_density = parser.add_argument_group("density")
-    of_density.add_argument("--sets", nargs="+", choices=FILES, default=list(FILES))
+    of_density.add_argument("--sets", nargs="+", choices=NAMES, default=list(NAMES))
     of_density.add_argument("--splits", type=int, help="how many splits, 10 by default")
     of_density.add_argument(
         "--draws", type=int, help="warm-up sweeps and draws a chain, the defaults if not given"

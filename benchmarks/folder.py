@@ -1,7 +1,8 @@
-"""Where the data sets of the paper's experiments lie, and how to read them.
+"""Where the data sets lie, and how to read them.
 
-They are not part of the project. ``STICKTREE_DATA`` names a folder that has them; without it, a
-folder ``data`` beside this one is used, if there is one.
+Those of the paper's experiments are not part of the project. ``STICKTREE_DATA`` names a folder that
+has them; without it, a folder ``data`` beside this one is used, if there is one. Others come with
+scikit-learn.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import csv
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from sklearn import datasets
 
 from benchmarks.table import Row, skipped
 from sticktree.checks import FloatArray
@@ -24,13 +27,28 @@ FILES = {
     "aggregation": "aggregation.csv",
     "glass": "glass.csv",
     "ccle": "ccle_pydt.csv",
+    "ccle_missing": "ccle.csv",
+    "ccle_imputed": "ccle.csv",
 }
+SHIPPED: dict[str, Callable[[], Any]] = {  # with scikit-learn
+    "iris": datasets.load_iris,
+    "wine": datasets.load_wine,
+    "breast_cancer": datasets.load_breast_cancer,
+    "digits": datasets.load_digits,
+}
+NAMES = (*FILES, *SHIPPED)
 TITLES = {
     "r15": "R15",
     "d31": "D31",
     "aggregation": "Aggregation",
     "glass": "Glass",
     "ccle": "CCLE",
+    "ccle_missing": "CCLE with gaps",
+    "ccle_imputed": "CCLE with gaps filled",
+    "iris": "Iris",
+    "wine": "Wine",
+    "breast_cancer": "Breast cancer",
+    "digits": "Digits",
 }
 NOT_FEATURES = ("label", "cell_line")
 
@@ -48,14 +66,19 @@ def data_folder() -> Path | None:
 
 
 def load(name: str) -> FloatArray:
-    """Return the features of a data set, one row a datum, without labels and names."""
+    """Return the features of a data set, one row a datum, without labels and names.
+
+    Empty fields are NaN.
+    """
+    if name in SHIPPED:
+        return np.array(SHIPPED[name]().data, dtype=np.float64)
     folder = data_folder()
     if folder is None or not (folder / FILES[name]).is_file():
         raise MissingDataError(f"set {VARIABLE} to a folder with {FILES[name]}")
     with (folder / FILES[name]).open(newline="", encoding="utf-8") as file:
         header, *lines = csv.reader(file)
     features = [k for k, column in enumerate(header) if column not in NOT_FEATURES]
-    return np.array([[float(line[k]) for k in features] for line in lines])
+    return np.array([[float(line[k] or "nan") for k in features] for line in lines])
 
 
 def on_data(name: str, what: str, measure: Callable[[FloatArray], Iterable[Row]]) -> Iterator[Row]:

@@ -11,11 +11,14 @@ import warnings
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
+import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks.density.methods import methods
+from benchmarks.density.gaps import log_density_of_observed
+from benchmarks.density.methods import Method, methods
 from benchmarks.density.results import Key, Result, keep, read
-from benchmarks.density.splits import PREPROCESSING, make_split, prepared
+from benchmarks.density.splits import PREPROCESSING, Split, filled, make_split, prepared
+from sticktree.checks import FloatArray
 
 
 def run(
@@ -51,21 +54,34 @@ def run(
 def keys(name: str, split: int, draws: int | None) -> list[Key]:
     data = prepared(name)
     digest = hashlib.sha256(data.tobytes()).hexdigest()[:12]
+    train = make_split(data, PREPROCESSING[name], split).train
     return [
         Key(name, PREPROCESSING[name], digest, split, method.name, method.settings)
-        for method in methods(data.shape[1], draws).values()
+        for method in methods_for(train, draws).values()
     ]
 
 
 def evaluate(key: Key, draws: int | None) -> Result:
     """Fit one method on one split; return the mean log density of its test rows."""
     split = make_split(prepared(key.name), PREPROCESSING[key.name], key.split)
-    method = methods(split.train.shape[1], draws)[key.method]
+    method = methods_for(split.train, draws)[key.method]
     start = time.perf_counter()
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        value = method.fit(split.train, key.split).score_samples(split.test).mean()
-    return Result(key, float(value), time.perf_counter() - start)
+        value = score(method, split, key.split)
+    return Result(key, value, time.perf_counter() - start)
+
+
+def score(method: Method, split: Split, seed: int) -> float:
+    """Return the mean log density of a split's test rows, or of what is observed of them."""
+    if method.takes_gaps or not np.isnan(split.train).any():
+        return float(method.fit(split.train, seed).score_samples(split.test).mean())
+    train = filled(split.train, np.nanmean(split.train, axis=0))
+    return float(log_density_of_observed(method.fit(train, seed), split.test).mean())
+
+
+def methods_for(train: FloatArray, draws: int | None) -> dict[str, Method]:
+    return methods(train.shape[1], draws, gaps=bool(np.isnan(train).any()))
 
 
 def die_when_interrupted() -> None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from benchmarks.density.interval import paired_difference, signed
-from benchmarks.density.methods import N_METHODS, OURS
+from benchmarks.density.methods import OURS
 from benchmarks.density.peers import best_peers, peers_file, peers_on
 from benchmarks.density.results import Result
-from benchmarks.density.run import run
+from benchmarks.density.run import keys, run
 from benchmarks.density.splits import PREPROCESSING
-from benchmarks.folder import FILES, TITLES, MissingDataError, load
+from benchmarks.folder import NAMES, TITLES, MissingDataError, load
 
 HEADER = (
     "| data | method | mean | ours − method, 95 % | splits | ours is |\n"
@@ -27,10 +27,20 @@ ABOUT_CCLE = (
     "CCLE codes missing values as 0: a variance of one's own can put a spike there, which says "
     "little of the rest."
 )
+ABOUT_GAPS = (
+    "CCLE with gaps: the density is that of the entries that are observed. We take missing values "
+    "as missing; the others are fitted to a table with training means in place of them, and the "
+    "gaps of test rows are integrated out."
+)
+ABOUT_FILLED = (
+    "CCLE with gaps filled: all methods, ours too, are fitted to and scored on the table with "
+    "training means in place of missing values. A mean that repeats is a spike to whoever has "
+    "narrow components."
+)
 
 
 def lines(
-    names: Sequence[str] = tuple(FILES),
+    names: Sequence[str] = NAMES,
     n_splits: int = 10,
     draws: int | None = None,
     n_jobs: int = 2,
@@ -58,7 +68,11 @@ def lines(
         yield ABOUT_ELSEWHERE
     if "ccle" in found:
         yield ABOUT_CCLE
-    n_wanted = len(found) * n_splits * N_METHODS
+    if "ccle_missing" in found:
+        yield ABOUT_GAPS
+    if "ccle_imputed" in found:
+        yield ABOUT_FILLED
+    n_wanted = n_splits * sum(len(keys(name, 0, draws)) for name in found)
     if len(results) < n_wanted:
         yield f"{n_wanted - len(results)} of {n_wanted} results are missing."
 
@@ -72,6 +86,8 @@ def rows(name: str, results: Sequence[Result]) -> Iterator[str]:
     ours = by_method.pop(OURS, None)
     if ours is None:
         yield row(data, OURS, verdict="no results yet")
+        for method, values in by_method.items():
+            yield row("", method, mean(values), splits=len(values))
         return
     yield row(data, f"**{OURS}**", mean(ours), splits=len(ours))
     elsewhere = best_peers(ours, peers_on(name, PREPROCESSING[name]))

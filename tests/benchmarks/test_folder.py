@@ -27,6 +27,8 @@ def test_features_are_read_without_labels_and_names(tmp_path, monkeypatch):
     (tmp_path / "ccle_pydt.csv").write_text("cell_line,A,B\nMEG01,-1.0e+00,2\n")
     np.testing.assert_array_equal(load("r15"), [[1.5, 2.0], [3.0, 0.4]])
     np.testing.assert_array_equal(load("ccle"), [[-1.0, 2.0]])
+    (tmp_path / "ccle.csv").write_text("cell_line,A,B\nMEG01,,2\n")
+    np.testing.assert_array_equal(load("ccle_missing"), [[np.nan, 2.0]])
 
 
 @pytest.mark.usefixtures("no_data")
@@ -47,5 +49,5 @@ def test_without_data_rows_are_skipped(part):
 
 @pytest.mark.usefixtures("no_data")
 def test_without_data_the_density_table_is_skipped():
-    table = "\n".join(lines())
+    table = "\n".join(lines(tuple(FILES)))
     assert all(f"skipped: set STICKTREE_DATA to a folder with {f}" in table for f in FILES.values())

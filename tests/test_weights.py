@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+from sticktree.weights import expand
+
+
+@pytest.mark.parametrize("weights", [[2, 0, 1], np.array([2.0, 0.0, 1.0]), (2, 0, True)])
+def test_rows_are_repeated(weights):
+    rows = expand(weights, 3)
+    assert rows.tolist() == [0, 0, 2]
+    assert np.issubdtype(rows.dtype, np.integer)
+
+
+def test_a_number_is_the_weight_of_every_row():
+    assert expand(2, 2).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([1, -1, 1], r"sample_weight\[1\] = -1: .* at least 0"),
+        ([1, 1, 0.5], r"sample_weight\[2\] = 0.5: weights count how often a row occurs"),
+        ([1, np.nan, 1], r"sample_weight\[1\] = nan: weights must be finite"),
+        ([np.inf, 1, 1], r"sample_weight\[0\] = inf: weights must be finite"),
+        ([0, 0, 0], r"0 for every row"),
+        ([1, 1], r"each of the 3 rows, got an array of shape \(2,\)"),
+        ([[1], [1], [1]], r"shape \(3, 1\)"),
+        (["a", "b", "c"], r"must be a number for each row"),
+    ],
+)
+def test_wrong_weights_are_refused(weights, words):
+    with pytest.raises(ValueError, match=words):
+        expand(weights, 3)
