@@ -1,0 +1,234 @@
+"""The plain twin of the columns model against itself: no engine has a part in it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit, logit
+
+from sticktree import Tree
+from tests.columns import evidence, twin
+
+NAN = np.nan
+KINDS = ("gaussian", "categorical", "poisson", "gaussian", "negative_binomial")
+ROWS = np.array(
+    [
+        [0.3, 2, 4, -1.2, 0],
+        [NAN, 0, 0, 0.4, 3],
+        [1.9, NAN, 2, NAN, NAN],
+        [0.8, 2, NAN, 0.1, 11],
+        [NAN, NAN, NAN, NAN, NAN],
+    ]
+)
+
+
+def model_of(kinds, form, depth=2, **choices):
+    n = len(kinds)
+    hyper_mean = np.array([[0.7], [0.8], [-0.3]]) + 0.2 * np.arange(n)
+    priors = {
+        "hyper_mean": hyper_mean,
+        "hyper_sd": np.full((3, n), 0.3),
+        "categories": (3,) * kinds.count("categorical"),
+        "node_prior": (5.0, 3.0),
+        "psi": 2.0,
+        "concentration_prior": (3.0, 3.0),
+        "discount_prior": (2.0, 3.0),
+        "discount": None,
+    }
+    return twin.Priors(kinds, np.array([1.0, 0.7, 0.5])[:depth], form=form, **priors | choices)
+
+
+def setting_of(kinds, form, floor=0.0, **choices):
+    rng = np.random.default_rng(len(kinds))
+    floors = np.full(len(kinds), floor)
+    return twin.sample_setting(model_of(kinds, form, floor=floors, **choices), rng)
+
+
+# ---- evidence of a leaf ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.2, 3.0])
+@pytest.mark.parametrize("form", ["diag", "spherical"])
+def test_evidence_is_the_integral_over_the_parameters_of_the_leaf(form, floor):
+    setting = setting_of(KINDS, form, floor)
+    u = np.array([0.5, -0.3, 0.2, 0.9, -0.4, 1.1, 0.3])
+    for rows in (ROWS, ROWS[:1], ROWS[1:3], ROWS[4:]):
+        defined = evidence.log_leaf_evidence_by_definition(rows, u, setting)
+        assert evidence.log_leaf_evidence(rows, u, setting) == pytest.approx(defined, abs=1e-7)
+
+
+@pytest.mark.parametrize("members", [[0, 3], [0, 1, 3], [0, 1, 2], [4], []])
+def test_evidence_of_the_full_form_is_a_product_of_predictive_densities(members):
+    setting = setting_of(("gaussian", "gaussian"), "full")
+    rows, u = ROWS[:, [0, 3]][members], np.array([0.5, -0.3])
+    # Empty rows say nothing, by the definition of a missing value; no need to integrate over them.
+    seen = rows[~np.isnan(rows).all(axis=1)]
+    defined = evidence.log_leaf_evidence_by_definition(seen, u, setting)
+    assert evidence.log_leaf_evidence(rows, u, setting) == pytest.approx(defined, abs=1e-6)
+
+
+def test_evidence_of_the_full_form_is_a_mean_over_inverse_wishart_draws(assert_mean):
+    setting = setting_of(("gaussian",) * 2, "full")
+    kappa, a, _ = setting.hyper[:, 0]
+    rows, u = ROWS[[0, 3]][:, [0, 3]], np.array([0.5, -0.3])
+    draws = stats.invwishart.rvs(1 + 2 * a, setting.psi, 20_000, random_state=3)
+    between = np.eye(2) + 1 / kappa
+    apart = rows - u
+    # Columns of the rows are MN(u, I + 1/κ, R).
+    squares = apart.T @ np.linalg.solve(between, apart)
+    quadratic = np.einsum("nij,ji->n", np.linalg.inv(draws), squares)
+    log_det = 2 * np.linalg.slogdet(draws)[1] + 2 * np.log(np.linalg.det(between))
+    densities = np.exp(-0.5 * (4 * np.log(2 * np.pi) + log_det + quadratic))
+    exact = np.exp(evidence.log_leaf_evidence(rows, u, setting))
+    assert_mean(densities / exact, 1.0)
+
+
+def test_one_column_has_the_same_evidence_in_all_forms():
+    diag = setting_of(("gaussian",), "diag")
+    _, a, b = diag.hyper[:, 0]
+    rows, u = np.array([[0.3], [NAN], [1.9]]), np.array([-0.4])
+    same = replace(diag, form="spherical"), replace(diag, form="full", psi=np.array([[2 * a * b]]))
+    for setting in same:
+        assert evidence.log_leaf_evidence(rows, u, setting) == pytest.approx(
+            evidence.log_leaf_evidence(rows, u, diag), abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("form", ["diag", "spherical", "full"])
+def test_evidence_takes_many_places_of_the_parent_at_once(form):
+    setting = setting_of(KINDS, form, floor=0.1)
+    u = np.random.default_rng(1).standard_normal((2, 3, setting.n_coordinates))
+    together = evidence.log_leaf_evidence(ROWS, u, setting)
+    for k in np.ndindex(2, 3):
+        assert together[k] == pytest.approx(evidence.log_leaf_evidence(ROWS, u[k], setting))
+
+
+# ---- draws -----------------------------------------------------------------------------------
+
+
+def test_variance_keeps_above_its_floor(assert_law):
+    rng = np.random.default_rng(2)
+    law = stats.invgamma(1.5, scale=1.5 * 0.8)
+
+    class Truncated:
+        def cdf(self, s):
+            return np.maximum(law.cdf(s) - law.cdf(0.6), 0) / law.sf(0.6)
+
+    draws = [twin.sample_variance(1.5, 0.8, 0.6, rng) for _ in range(2_000)]
+    assert min(draws) >= 0.6
+    assert_law(draws, Truncated())
+    assert_law([twin.sample_variance(1.5, 0.8, 0.0, rng) for _ in range(2_000)], law)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "form"),
+    [
+        (("gaussian",), "diag"),
+        (("gaussian",) * 2, "spherical"),
+        (("gaussian",) * 2, "full"),
+        (("categorical",), "diag"),
+        (("poisson",), "diag"),
+        (("negative_binomial",), "diag"),
+    ],
+)
+def test_rows_of_a_leaf_have_its_evidence_as_their_law(kinds, form, assert_mean):
+    # The mean of q/p over draws from p is 1 for every density q; this q has lighter tails than p.
+    rng = np.random.default_rng(4)
+    setting = setting_of(kinds, form, floor=0.3)
+    u = np.array([0.4, -0.5, 0.1])[: setting.n_coordinates]
+    q = {
+        "gaussian": stats.norm(u[0], [0.4, 1.0]),
+        "categorical": stats.rv_discrete(values=([0, 1, 2], [0.5, 0.2, 0.3])),
+        "poisson": stats.poisson(1.0),
+        "negative_binomial": stats.geom(0.6, loc=-1),
+    }[kinds[0]]
+    log_q = q.logpdf if kinds[0] == "gaussian" else q.logpmf
+    ratios = []
+    for _ in range(2_000):
+        rows = twin.sample_leaf(2, u, setting, rng)
+        ratios.append(np.exp(log_q(rows.T).sum() - evidence.log_leaf_evidence(rows, u, setting)))
+    assert_mean(ratios, 1.0)
+
+
+# ---- the joint law: draws against densities --------------------------------------------------
+
+
+def log_everything(x, draw, model, phi_at, y_at):
+    """Return the log joint density of everything as a function of unbounded coordinates x."""
+    setting, tree, phi, data = draw
+    used = setting.used
+    n_v = setting.v.size
+    hyper, phi, data = setting.hyper.copy(), phi.copy(), data.copy()
+    v = np.exp(x[2 : 2 + n_v]).reshape(setting.v.shape)
+    hyper[used] = np.exp(x[2 + n_v : 2 + n_v + used.sum()])
+    phi[phi_at], data[y_at] = x[-2:]
+    moved = replace(setting, c=np.exp(x[0]), discount=expit(x[1]), v=v, hyper=hyper)
+    jacobian = x[0] + np.log(expit(x[1]) * expit(-x[1])) + x[2:-2].sum()
+    total = twin.log_joint(tree, phi, data, moved) + twin.log_hyper_prior(moved, model)
+    return total + jacobian
+
+
+@pytest.mark.parametrize(
+    ("kinds", "form", "n_draws"),
+    [(KINDS, "diag", 250), (KINDS[:4], "spherical", 250), (KINDS[:4], "full", 250)],
+)
+def test_draws_from_the_prior_have_the_joint_density(kinds, form, n_draws, assert_mean):
+    # For every coordinate x of any law: E ∂ log p/∂x = 0 and E (x − m) ∂ log p/∂x = −1.
+    rng = np.random.default_rng(5)
+    model = model_of(kinds, form, floor=np.full(len(kinds), 0.1))
+    values = []
+    for _ in range(n_draws):
+        draw = twin.sample_prior(model, 4, rng)
+        setting, tree, phi, data = draw
+        phi_at, y_at = (tree.parent[tree.leaf[0]], 0), (0, 0)
+        logs = np.log(np.concatenate([setting.v.ravel(), setting.hyper[setting.used]]))
+        x = np.concatenate(
+            [[np.log(setting.c), logit(setting.discount)], logs, [phi[phi_at], data[y_at]]]
+        )
+        steps = 1e-4 * np.eye(x.size)
+        score = [
+            log_everything(x + step, draw, model, phi_at, y_at)
+            - log_everything(x - step, draw, model, phi_at, y_at)
+            for step in steps
+        ]
+        score = np.array(score) / 2e-4
+        centre = np.zeros(x.size)
+        centre[2 + setting.v.size : -2] = model.hyper_mean[setting.used]
+        # The tail of a datum is a power: tanh keeps moments finite.
+        product = (x - centre) * score + 1
+        product[-1] = np.tanh(x[-1]) * score[-1] + 1 / np.cosh(x[-1]) ** 2
+        values.append(np.concatenate([score, product]))
+    assert_mean(values, 0.0)
+
+
+def test_joint_density_is_what_its_words_say():
+    setting = setting_of(("gaussian", "poisson"), "diag")
+    tree = Tree.from_paths([(1, 1), (1, 2), (2, 1), (1, 1)])
+    rng = np.random.default_rng(6)
+    phi = rng.standard_normal((tree.n_nodes, 2))
+    data = np.array([[0.1, 2.0], [NAN, 1.0], [0.7, NAN], [-0.4, 0.0]])
+    first, second = phi[1], phi[2]
+    sd = np.sqrt(setting.v)
+    expected = setting.law.log_prob(tree)
+    expected += stats.norm.logpdf(phi[0], 0, sd[0]).sum()
+    expected += stats.norm.logpdf(np.array([first, second]), phi[0], sd[1]).sum()
+    for members, u in (([0, 3], first), ([1], first), ([2], second)):
+        expected += evidence.log_leaf_evidence(data[members], u, setting)
+    assert twin.log_joint(tree, phi, data, setting) == pytest.approx(expected)
+    elsewhere = np.where(tree.level[:, None] == 2, NAN, phi)
+    assert twin.log_joint(tree, elsewhere, data, setting) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("form", ["diag", "full"])
+def test_statistics_are_finite_and_as_many_for_all_draws(form):
+    rng = np.random.default_rng(7)
+    model = model_of(KINDS, form)
+    draws = [twin.sample_prior(model, 5, rng) for _ in range(50)]
+    values = np.array(
+        [twin.statistics(tree, phi, setting, data) for setting, tree, phi, data in draws]
+    )
+    assert np.isfinite(values).all()
+    missing = [twin.statistics(t, phi, s, np.where(ROWS == 2, NAN, y)) for s, t, phi, y in draws]
+    assert np.shape(missing)[1] < values.shape[1]
+    assert (np.ptp(values, axis=0) > 0).all()
