@@ -1,7 +1,7 @@
 """The evidence of one leaf, its parameters integrated out: by definition, and in closed form.
 
-``rows`` are the data of the leaf, (n, D) with NaN for what is missing; ``u`` is φ of its parent. The
-closed forms take many ``u`` at once, (…, P).
+``rows`` are the data of the leaf, (n, D) with NaN for what is missing; ``u`` is φ of its parent.
+The closed forms take many ``u`` at once, (…, P).
 """
 
 import numpy as np
@@ -158,7 +158,7 @@ def log_leaf_evidence_by_definition(rows, u, setting):
 
 def log_integral(log_density, low, high):
     """Return the log of an integral of a density with one peak in (low, high)."""
-    x = np.linspace(low, high, 1001)
+    x = np.linspace(low, high, 251)
     logs = np.array([log_density(point) for point in x])
     top = logs.max()
     inside = np.flatnonzero(logs > top - 60)

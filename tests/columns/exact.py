@@ -19,7 +19,7 @@ class BlockIntegrals:
     is the step, in units of the smallest standard deviation of a transition.
     """
 
-    def __init__(self, data, setting, columns, reach=7.5, spacing=0.35):
+    def __init__(self, data, setting, columns, reach=7.5, spacing=0.3):
         self._data, self._setting, self._columns = data, setting, columns
         self._at = setting.coordinates(columns)
         v = setting.v[:, self._at]

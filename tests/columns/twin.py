@@ -39,11 +39,10 @@ class Priors:
 
 def log_phi_prior(tree, phi, setting):
     """Return log p(φ) of the nodes above the leaves."""
-    total = 0.0
-    for node in np.flatnonzero(tree.level < setting.depth):
-        mean = phi[tree.parent[node]] if node else np.zeros(setting.n_coordinates)
-        total += stats.norm.logpdf(phi[node], mean, np.sqrt(setting.v[tree.level[node]])).sum()
-    return total
+    inner = np.flatnonzero(tree.level < setting.depth)
+    mean = np.where(inner[:, None] == 0, 0.0, phi[tree.parent[inner]])
+    sd = np.sqrt(setting.v[tree.level[inner]])
+    return stats.norm.logpdf(phi[inner], mean, sd).sum()
 
 
 def log_likelihood(tree, phi, data, setting, evidence=log_leaf_evidence):
@@ -245,7 +244,7 @@ def statistics(tree, phi, setting, data):
         np.log(np.abs(phi[above])).ravel(),
         np.tanh(phi[0] * phi[above[0]]),
         of_data,
-        of_data * together,
+        [of_data.sum() * together],
         of_data.sum() * np.tanh(phi[above[0]]),
     ]
     if setting.form == "full":
