@@ -11,7 +11,7 @@ from sticktree import Tree
 from tests.columns import evidence, twin
 
 NAN = np.nan
-N_DRAWS = 60  # 600 pass as well, in a minute
+N_DRAWS = 60
 KINDS = ("gaussian", "categorical", "poisson", "gaussian", "negative_binomial")
 ROWS = np.array(
     [
@@ -157,53 +157,75 @@ def test_rows_of_a_leaf_have_its_evidence_as_their_law(kinds, form, assert_mean)
 # ---- the joint law: draws against densities --------------------------------------------------
 
 
-def log_everything(moves, draw, model):
-    """Return the log joint density after moves of unbounded coordinates, one for each group."""
-    setting, tree, phi, data = draw
-    c, d, v, kappa, a, b, place, y = moves
-    of_hyper = np.where(setting.used, np.exp([[kappa], [a], [b]]), 1.0)
-    moved = replace(
+def moved(setting, c=0.0, d=0.0, v=0.0, kappa=0.0, a=0.0, b=0.0, psi=0.0):
+    """Return a setting whose logs (and logit d) have been moved, each group together."""
+    factor = np.where(setting.used, np.exp([[kappa], [a], [b]]), 1.0)
+    return replace(
         setting,
         c=setting.c * np.exp(c),
         discount=expit(logit(setting.discount) + d),
         v=setting.v * np.exp(v),
-        hyper=setting.hyper * of_hyper,
+        hyper=setting.hyper * factor,
+        psi=setting.psi * np.exp(psi) if setting.form == "full" else None,
     )
-    phi, data = phi.copy(), data.copy()
-    phi[tree.parent[tree.leaf[0]], 0] += place
-    data[0, 0] += y
-    jacobian = np.log(moved.c) + np.log(moved.discount) + np.log1p(-moved.discount)
-    jacobian += np.log(moved.v).sum() + np.log(moved.hyper[moved.used]).sum()
-    total = twin.log_joint(tree, phi, data, moved) + twin.log_hyper_prior(moved, model)
-    return total + jacobian
+
+
+def slopes(function, n_directions, step=1e-4):
+    """Return the derivatives of a function along its arguments, at 0."""
+    steps = step * np.eye(n_directions)
+    return np.array([function(*e) - function(*-e) for e in steps]) / (2 * step)
+
+
+@pytest.mark.parametrize(("kinds", "form"), [(KINDS, "diag"), (KINDS[:4], "full")])
+def test_drawn_hyper_parameters_have_the_density_of_their_prior(kinds, form, assert_mean):
+    # For any law: E ∂ log p/∂e = 0 and E f(x) ∂ log p/∂e = −E ∂f/∂e.
+    rng = np.random.default_rng(8)
+    model = model_of(kinds, form, hyper_sd=np.ones((3, len(kinds))))
+    values = []
+    for _ in range(300):
+        setting = twin.sample_setting(model, rng)
+        psi = np.eye(2) if setting.psi is None else setting.psi
+        n_psi = 3 * (form == "full")  # entries of a symmetric matrix
+
+        def log_density(*moves, setting=setting, n_psi=n_psi):
+            new = moved(setting, *moves)
+            jacobian = np.log([new.c, new.discount, 1 - new.discount]).sum() + n_psi * moves[-1]
+            jacobian += np.log(new.v).sum() + np.log(new.hyper[new.used]).sum()
+            return twin.log_hyper_prior(new, model) + jacobian
+
+        score = slopes(log_density, 7)
+        apart = np.where(setting.used, np.log(setting.hyper) - model.hyper_mean, 0.0).sum(axis=1)
+        f = [np.log(setting.c), logit(setting.discount), np.log(setting.v).sum(), *apart]
+        f = np.array([*f, np.linalg.slogdet(psi)[1]])
+        of_f = [1, 1, setting.v.size, *setting.used.sum(axis=1), 2 * (form == "full")]
+        values.append(np.concatenate([score, f * score + of_f]))
+    assert_mean(values, 0.0)
 
 
 @pytest.mark.parametrize(
     ("kinds", "form"), [(KINDS, "diag"), (KINDS[:4], "spherical"), (KINDS[:4], "full")]
 )
-def test_draws_from_the_prior_have_the_joint_density(kinds, form, assert_mean):
-    # With e a direction, for any law: E ∂ log p/∂e = 0 and E f(x) ∂ log p/∂e = −E ∂f/∂e.
+def test_draws_given_hyper_parameters_have_the_joint_density(kinds, form, assert_mean):
+    # For any law with parameter θ: E ∂ log p/∂θ = 0; along x itself as above.
     rng = np.random.default_rng(5)
     model = model_of(kinds, form, floor=np.full(len(kinds), 0.1))
     values = []
     for _ in range(N_DRAWS):
-        draw = twin.sample_prior(model, 4, rng)
-        setting, tree, phi, data = draw
-        steps = 1e-4 * np.eye(8)
-        score = np.array(
-            [
-                log_everything(step, draw, model) - log_everything(-step, draw, model)
-                for step in steps
-            ]
-        )
-        score /= 2e-4
-        hyper = np.where(setting.used, np.log(setting.hyper) - model.hyper_mean, 0.0).sum(axis=1)
-        place = phi[tree.parent[tree.leaf[0]], 0]
+        setting, tree, phi, data = twin.sample_prior(model, 4, rng)
+        above = tree.parent[tree.leaf[0]]
+
+        def log_density(place, y, *moves, draw=(setting, tree, phi, data), above=above):
+            setting, tree, phi, data = draw
+            phi, data = phi.copy(), data.copy()
+            phi[above, 0] += place
+            data[0, 0] += y
+            return twin.log_joint(tree, phi, data, moved(setting, *moves))
+
+        score = slopes(log_density, 9)
         # The tail of a datum is a power: tanh keeps moments finite.
-        f = [np.log(setting.c), logit(setting.discount), np.log(setting.v).sum(), *hyper]
-        f = np.array([*f, place, np.tanh(data[0, 0])])
-        slope = [1, 1, setting.v.size, *setting.used.sum(axis=1), 1, np.cosh(data[0, 0]) ** -2]
-        values.append(np.concatenate([score, f * score + slope]))
+        of_place = phi[above, 0] * score[0] + 1
+        of_datum = np.tanh(data[0, 0]) * score[1] + np.cosh(data[0, 0]) ** -2
+        values.append([*score, of_place, of_datum])
     assert_mean(values, 0.0)
 
 
