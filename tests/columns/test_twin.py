@@ -49,12 +49,12 @@ def setting_of(kinds, form, floor=0.0, **choices):
 # ---- evidence of a leaf ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("floor", [0.0, 0.2, 3.0])
+@pytest.mark.parametrize("floor", [0.0, 0.8])
 @pytest.mark.parametrize("form", ["diag", "spherical"])
 def test_evidence_is_the_integral_over_the_parameters_of_the_leaf(form, floor):
     setting = setting_of(KINDS, form, floor)
     u = np.array([0.5, -0.3, 0.2, 0.9, -0.4, 1.1, 0.3])
-    for rows in (ROWS, ROWS[:1], ROWS[1:3], ROWS[4:]):
+    for rows in (ROWS, ROWS[1:3]):
         defined = evidence.log_leaf_evidence_by_definition(rows, u, setting)
         assert evidence.log_leaf_evidence(rows, u, setting) == pytest.approx(defined, abs=1e-7)
 
