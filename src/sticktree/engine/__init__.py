@@ -1,1 +1,16 @@
-"""The sampler: a state of flat arrays, and one file for each move."""
+"""Samplers of the posterior: one engine for each kind of noise, behind one interface."""
+
+from __future__ import annotations
+
+from sticktree.engine.interface import Engine
+from sticktree.model import Model
+
+__all__ = ["engine_of"]
+
+
+def engine_of(model: Model) -> Engine:
+    """Return the engine that samples a model; its kernels are loaded only now."""
+    from sticktree.engine.chain import Chain
+    from sticktree.engine.predictive import predictives
+
+    return Engine(Chain, predictives)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
+from sticktree.engine.interface import SweepInfo
 from sticktree.engine.messages import log_determinant
 from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.priors import (
@@ -26,7 +26,16 @@ from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
 from sticktree.engine.seats import log_tree_probability, set_scales
 from sticktree.engine.settle import settle
 from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, LEAVES, MADE, State, empty_state
+from sticktree.engine.state import (
+    ALIVE,
+    DISCOUNT,
+    FACTOR,
+    LEAVES,
+    MADE,
+    State,
+    empty_state,
+    tree_of,
+)
 from sticktree.engine.structure import list_nodes, load_tree
 from sticktree.model import Model
 from sticktree.tree import Tree
@@ -35,19 +44,6 @@ __all__ = ["Chain", "SweepInfo", "rebuild"]
 
 MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
-
-
-@dataclass(frozen=True)
-class SweepInfo:
-    """What one sweep did."""
-
-    moved: int  # data that changed their leaf
-    regrafted: int = 0  # subtrees that changed their place
-    split_merged: int = 0  # accepted splits and merges of leaves
-    nodes_split: int = 0  # accepted splits and merges of nodes above the leaves
-    n_regrafts: int = 0  # of how many
-    n_split_merges: int = 0
-    n_node_splits: int = 0
 
 
 def rebuild(
@@ -75,6 +71,8 @@ class Chain:
         The chain's own source of randomness.
     """
 
+    traced: tuple[str, ...] = ("scales", "noise")
+
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.model = model
         self.rng = rng
@@ -90,6 +88,36 @@ class Chain:
             model.noise,
         )
         move_data(self.state, rng.permutation(data.shape[0]), self.words)
+
+    @property
+    def concentration(self) -> float:
+        """The factor c of the concentrations."""
+        return float(self.state.scalars[FACTOR])
+
+    @property
+    def discount(self) -> float:
+        """The Pitman–Yor discount d."""
+        return float(self.state.scalars[DISCOUNT])
+
+    def tree(self) -> Tree:
+        """Return the tree, compressed."""
+        return tree_of(self.state)
+
+    def parameters(self) -> dict[str, npt.NDArray[Any]]:
+        """Return copies of all that is learned besides the tree, c and d.
+
+        ``scales`` are v_l, in units of Σ. ``factor`` is A with Σ = A Aᵀ, in standardised units: a
+        number if spherical, its diagonal if diagonal. ``noise`` is the geometric mean of the
+        standard deviations of the noise.
+        """
+        diagonal = np.diag(self.factor).copy()
+        form = {"spherical": diagonal[0], "diag": diagonal, "full": self.factor.copy()}
+        size = np.linalg.slogdet(self.factor)[1] / diagonal.size
+        return {
+            "scales": self.state.levels["scale"].copy(),
+            "factor": np.asarray(form[self.model.covariance_type]),
+            "noise": np.asarray(math.exp(size)),
+        }
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
@@ -215,7 +243,7 @@ class Chain:
     def log_prior(self) -> float:
         """Return the log density of the tree and of all that is learned."""
         state, model = self.state, self.model
-        c, d = float(state.scalars[FACTOR]), float(state.scalars[DISCOUNT])
+        c, d = self.concentration, self.discount
         value = log_tree_probability(state, c, d)
         if model.concentration is None:
             value += log_gamma(c, *model.concentration_prior)
