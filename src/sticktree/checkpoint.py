@@ -46,10 +46,11 @@ class Checkpoint:
     ) -> None:
         self.folder = Path(folder)
         self.data = data
+        table = np.where(np.isnan(data), np.nan, data)  # NaN has many forms, and all are the same
         self.header = {
             "format": FORMAT,
             "version": VERSION,
-            "data": hashlib.sha256(np.ascontiguousarray(data).tobytes()).hexdigest(),
+            "data": hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest(),
             "shape": list(data.shape),
             "parameters": json.loads(json.dumps(parameters, default=repr)),
         }

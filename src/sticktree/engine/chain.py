@@ -13,6 +13,7 @@ from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
 from sticktree.engine.interface import SweepInfo
 from sticktree.engine.messages import log_determinant
+from sticktree.engine.missing import Gaps, impute, reseat
 from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.priors import (
     log_beta,
@@ -43,6 +44,7 @@ from sticktree.tree import Tree
 __all__ = ["Chain", "SweepInfo", "rebuild"]
 
 MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
+MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
 
@@ -64,7 +66,7 @@ class Chain:
     Parameters
     ----------
     data : float array, shape (N, D)
-        Standardised data.
+        Standardised data; entries may be missing (NaN).
     model : Model
         What to sample.
     rng : numpy.random.Generator
@@ -76,11 +78,13 @@ class Chain:
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.model = model
         self.rng = rng
-        self.raw = data
         self.words = random_state(rng)
+        self._keep(data)
+        if self.gaps.row.size:
+            self.raw[self.missing] = rng.standard_normal(self.gaps.column.size)
         self.factor = math.sqrt(FIRST_VARIANCE) * np.eye(data.shape[1])  # A, Σ = A Aᵀ
         self.state = empty_state(
-            data / math.sqrt(FIRST_VARIANCE),
+            self.raw / math.sqrt(FIRST_VARIANCE),
             model.shape,
             model.first_scales(FIRST_VARIANCE),
             1.0 if model.concentration is None else model.concentration,
@@ -88,6 +92,12 @@ class Chain:
             model.noise,
         )
         move_data(self.state, rng.permutation(data.shape[0]), self.words)
+
+    def _keep(self, data: FloatArray) -> None:
+        """Keep the data, and a copy that can be completed if entries are missing."""
+        self.missing = np.isnan(data)
+        self.gaps = Gaps.of(data)
+        self.raw = data.copy() if self.gaps.row.size else data
 
     @property
     def concentration(self) -> float:
@@ -108,16 +118,21 @@ class Chain:
 
         ``scales`` are v_l, in units of Σ. ``factor`` is A with Σ = A Aᵀ, in standardised units: a
         number if spherical, its diagonal if diagonal. ``noise`` is the geometric mean of the
-        standard deviations of the noise.
+        standard deviations of the noise. ``imputed`` are the missing entries, if there are any,
+        row by row.
         """
         diagonal = np.diag(self.factor).copy()
         form = {"spherical": diagonal[0], "diag": diagonal, "full": self.factor.copy()}
         size = np.linalg.slogdet(self.factor)[1] / diagonal.size
-        return {
+        parameters = {
             "scales": self.state.levels["scale"].copy(),
             "factor": np.asarray(form[self.model.covariance_type]),
             "noise": np.asarray(math.exp(size)),
         }
+        return parameters | self._imputed()
+
+    def _imputed(self) -> dict[str, npt.NDArray[Any]]:
+        return {"imputed": self.raw[self.missing]} if self.gaps.row.size else {}
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
@@ -133,6 +148,7 @@ class Chain:
             "leaf": state.leaf.copy(),
             "factor": self.factor.copy(),
             "words": self.words.copy(),
+            **self._imputed(),
         }
 
     @classmethod
@@ -145,10 +161,13 @@ class Chain:
     ) -> Chain:
         """Return a chain that goes on where a snapshot was taken."""
         chain = cls.__new__(cls)
-        chain.model, chain.rng, chain.raw = model, rng, data
+        chain.model, chain.rng = model, rng
+        chain._keep(data)
+        if chain.gaps.row.size:
+            chain.raw[chain.missing] = snapshot["imputed"]
         chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
         shape = np.ones(model.depth)
-        chain.state = empty_state(data, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
+        chain.state = empty_state(chain.raw, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
         state = chain.state
         state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
         state.total[: len(snapshot["total"])] = snapshot["total"]
@@ -168,11 +187,26 @@ class Chain:
         n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
         split_merged = split_merge_sweep(state, words, n_splits)
         nodes_split = node_split_sweep(state, words, n_splits)
+        if self.gaps.row.size:
+            moved += self._move_missing()
         self._move_concentration()
         self._move_scales()
         return SweepInfo(
             moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
         )
+
+    def _move_missing(self) -> int:
+        """Redraw all missing entries; return how many data changed their leaf."""
+        state, gaps = self.state, self.gaps
+        inverse = np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
+        moved = 0
+        if state.leaf.size > 1:
+            n_moves = min(gaps.row.size, MOST_RESEATED)
+            moved = reseat(state, gaps, inverse, n_moves, self.words)
+        impute(state, gaps, inverse, self.words)
+        completed = state.data[gaps.row] @ self.factor.T
+        self.raw[self.missing] = completed[self.missing[gaps.row]]
+        return moved
 
     def _move_concentration(self) -> None:
         model = self.model

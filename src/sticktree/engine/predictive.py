@@ -32,11 +32,16 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
     """Yield the predictive distribution of every draw, given the data it was learned from."""
     zeros = np.zeros_like(data)
     state = empty_state(zeros, model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
+    missing = np.isnan(data)
     for draw in draws:
+        completed = data
+        if "imputed" in draw.parameters:
+            completed = data.copy()
+            completed[missing] = draw.parameters["imputed"]
         factor = draw.parameters["factor"]
         if factor.ndim < 2:
             factor = np.diag(np.broadcast_to(factor, data.shape[1]))
-        np.matmul(data, np.linalg.inv(factor).T, out=state.data)
+        np.matmul(completed, np.linalg.inv(factor).T, out=state.data)
         rebuild(state, draw.tree, draw.concentration, draw.discount, draw.parameters["scales"])
         yield SharedPredictive(predictive_mixture(state), factor)
 
