@@ -115,7 +115,7 @@ def sample_imputed(
 
 def _share(total: FloatArray, log_density: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the log sum with one more density, and the share of that one in it."""
-    # Far out a density may be 0 in every draw; all then count the same.
-    log_density = np.maximum(log_density, -1e300)
+    # Far out a density may underflow in every draw; all then count the same.
+    log_density = np.nan_to_num(log_density, nan=-1e300, neginf=-1e300)
     total = np.logaddexp(total, log_density)
     return total, np.exp(log_density - total)
