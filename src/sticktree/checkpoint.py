@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine import engine_of
 from sticktree.files import atomically
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw
@@ -23,7 +24,8 @@ from sticktree.sampling import Run
 
 __all__ = ["Checkpoint"]
 
-FORMAT, VERSION = "sticktree.checkpoint", 1
+VALUES, SHAPES = "draw_values_", "draw_shapes_"  # before the name of a parameter
+FORMAT, VERSION = "sticktree.checkpoint", 2
 
 
 class Checkpoint:
@@ -44,10 +46,11 @@ class Checkpoint:
     ) -> None:
         self.folder = Path(folder)
         self.data = data
+        table = np.where(np.isnan(data), np.nan, data)  # NaN has many forms, and all are the same
         self.header = {
             "format": FORMAT,
             "version": VERSION,
-            "data": hashlib.sha256(np.ascontiguousarray(data).tobytes()).hexdigest(),
+            "data": hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest(),
             "shape": list(data.shape),
             "parameters": json.loads(json.dumps(parameters, default=repr)),
         }
@@ -92,8 +95,6 @@ class Checkpoint:
 
     def load(self, k: int, model: Model) -> Run | None:
         """Read chain k, or return None if it was never saved."""
-        from sticktree.engine.chain import Chain
-
         path = self.folder / f"chain-{k}.npz"
         if not path.exists():
             return None
@@ -108,23 +109,27 @@ class Checkpoint:
                 for name, array in arrays.items()
                 if name.startswith(prefix)
             }
-            chain = Chain.restored(self.data, model, rng, snapshot)
+            chain = engine_of(model).chain.restored(self.data, model, rng, snapshot)
             return Run(chain, _unpack(arrays), int(arrays["n_sweeps"]))
         except Exception as error:  # damage shows in as many ways as there are bytes
             raise ValueError(f"checkpoint: {path} is damaged: {error}") from None
 
 
 def _pack(draws: list[Draw]) -> dict[str, np.ndarray]:
-    """Put draws end to end: trees differ in size."""
+    """Put draws end to end: trees differ in size, and so may parameters."""
     if not draws:
         return {"draw_sizes": np.empty(0, dtype=np.int64)}
-    return {
+    parameters = {}
+    for name in draws[0].parameters:
+        values = [draw.parameters[name] for draw in draws]
+        parameters[f"{VALUES}{name}"] = np.concatenate([value.ravel() for value in values])
+        parameters[f"{SHAPES}{name}"] = np.array([value.shape for value in values], dtype=np.int64)
+    return parameters | {
         "draw_sizes": np.array([draw.parent.size for draw in draws]),
         "draw_leaf": np.stack([draw.leaf.astype(np.uint32) for draw in draws]),
         "draw_parent": np.concatenate([draw.parent.astype(np.uint32) for draw in draws]),
         "draw_level": np.concatenate([draw.level.astype(np.uint32) for draw in draws]),
-        "draw_scales": np.stack([draw.scales for draw in draws]),
-        "draw_factor": np.stack([draw.factor for draw in draws]),
+        "draw_traced": np.array(draws[0].traced, dtype=np.str_),
         "draw_scalars": np.array(
             [[draw.concentration, draw.discount, draw.log_joint] for draw in draws]
         ),
@@ -133,7 +138,14 @@ def _pack(draws: list[Draw]) -> dict[str, np.ndarray]:
 
 def _unpack(arrays: dict[str, np.ndarray]) -> list[Draw]:
     sizes = arrays["draw_sizes"]
+    if not sizes.size:
+        return []
     ends = np.cumsum(sizes)
+    names = [name.removeprefix(VALUES) for name in arrays if name.startswith(VALUES)]
+    parameters = {
+        name: _parts(arrays[f"{VALUES}{name}"], arrays[f"{SHAPES}{name}"]) for name in names
+    }
+    traced = tuple(arrays["draw_traced"].tolist())
     draws = []
     for k, (size, end) in enumerate(zip(sizes, ends, strict=True)):
         small = np.min_scalar_type(int(size))
@@ -145,11 +157,19 @@ def _unpack(arrays: dict[str, np.ndarray]) -> list[Draw]:
                 leaf=arrays["draw_leaf"][k].astype(small),
                 parent=arrays["draw_parent"][part].astype(small),
                 level=level.astype(np.min_scalar_type(int(level.max()))),
-                scales=arrays["draw_scales"][k],
-                factor=arrays["draw_factor"][k],
+                parameters={name: parts[k] for name, parts in parameters.items()},
+                traced=traced,
                 concentration=concentration,
                 discount=discount,
                 log_joint=log_joint,
             )
         )
     return draws
+
+
+def _parts(values: np.ndarray, shapes: np.ndarray) -> list[np.ndarray]:
+    """Cut values into one array for each draw."""
+    sizes = shapes.prod(axis=1, dtype=np.int64)
+    parts = np.split(values, np.cumsum(sizes)[:-1])
+    # Copies: a part alone would keep the values of all draws in memory.
+    return [part.reshape(shape).copy() for part, shape in zip(parts, shapes, strict=True)]

@@ -18,11 +18,12 @@ __all__ = [
     "IntArray",
     "as_numbers",
     "check_discount",
-    "check_finite",
     "check_fraction",
     "check_generator",
     "check_integer",
     "check_masses",
+    "check_not_infinite",
+    "check_observed",
     "check_positive",
     "is_integer",
     "is_real",
@@ -42,18 +43,33 @@ def check_integer(name: str, value: Any, *, minimum: int) -> int:
     return int(value)
 
 
-def check_finite(name: str, table: FloatArray) -> FloatArray:
-    """Return a table as it came, or say which of its rows have entries that are not finite."""
-    bad = ~np.isfinite(table)
-    if bad.any():
-        rows = np.flatnonzero(bad.any(axis=1))
-        shown = ", ".join(map(str, rows[:5])) + (f" and {rows.size - 5} more" * (rows.size > 5))
-        what = "NaN" if np.isnan(table[bad]).all() else "NaN or infinity"
+def check_not_infinite(name: str, table: FloatArray) -> FloatArray:
+    """Return a table as it came, or say which of its rows have infinite entries."""
+    rows = np.flatnonzero(np.isinf(table).any(axis=1))
+    if rows.size:
         raise ValueError(
-            f"Input {name} contains {what} in row{'s' * (rows.size > 1)} {shown}; "
-            "remove or impute them"
+            f"Input {name} contains infinity in row{'s' * (rows.size > 1)} {_first_few(rows)}; "
+            "remove such rows, or write NaN for what is missing"
         )
     return table
+
+
+def check_observed(name: str, table: FloatArray, columns: npt.ArrayLike | None = None) -> None:
+    """Say which columns of a table have no value at all, by their names if these are given."""
+    empty = np.flatnonzero(np.isnan(table).all(axis=0))
+    if empty.size:
+        labels = (
+            empty if columns is None else np.array([repr(c) for c in np.asarray(columns)])[empty]
+        )
+        raise ValueError(
+            f"Input {name} must have a value in every column, got only NaN in "
+            f"column{'s' * (empty.size > 1)} {_first_few(labels)}; remove such columns"
+        )
+
+
+def _first_few(labels: npt.NDArray[Any]) -> str:
+    more = f" and {labels.size - 5} more" if labels.size > 5 else ""
+    return ", ".join(map(str, labels[:5])) + more
 
 
 def as_numbers(name: str, values: npt.ArrayLike) -> FloatArray:

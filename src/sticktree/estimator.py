@@ -19,8 +19,9 @@ from sticktree.checks import (
     FloatArray,
     IntArray,
     check_discount,
-    check_finite,
     check_integer,
+    check_not_infinite,
+    check_observed,
     check_positive,
     is_integer,
 )
@@ -28,7 +29,13 @@ from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.point import best_draw
-from sticktree.posterior.prediction import log_predictive, memberships, sample_predictive
+from sticktree.posterior.prediction import (
+    imputed,
+    log_predictive,
+    memberships,
+    sample_imputed,
+    sample_predictive,
+)
 from sticktree.processes.divergence import (
     Concentration,
     ConstantDivergence,
@@ -47,7 +54,8 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     """A hierarchical mixture with the Dirichlet fragmentation process as its prior.
 
     Learns a posterior over trees by Markov chain Monte Carlo: hierarchical clusters, a density, and
-    the uncertainty of both.
+    the uncertainty of both. Entries may be missing (NaN), in fitting and in asking: they are taken
+    as missing at random, and what is observed counts.
 
     Parameters
     ----------
@@ -193,11 +201,12 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     # ---- learning ----------------------------------------------------------------------------
 
     def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: N803
-        """Sample the posterior given the rows of ``X``."""
+        """Sample the posterior given the rows of ``X``; missing entries are drawn along."""
         model, schedule, n_jobs = self._model(), self._schedule(), self._threads()
         _check_level(self.level, model.depth)
         going_on = self.warm_start and hasattr(self, "_runs")
         x = self._validated(X, reset=not going_on)
+        check_observed("X", x, getattr(self, "feature_names_in_", None))
         if going_on:
             centre, spread = self._centre, self._spread
         else:
@@ -233,6 +242,12 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether there are draws."""
         return hasattr(self, "posterior_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that entries may be missing."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _known(self) -> dict[str, str]:
         """Return the parameters that must stay the same for a run to go on."""
@@ -274,10 +289,15 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     # ---- asking ------------------------------------------------------------------------------
 
     def score_samples(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return the log predictive density of every row, in the user's units."""
+        """Return the log predictive density of every row, in the user's units.
+
+        Of a row with missing entries that is the density of those observed, and 0 if there are
+        none.
+        """
         x = self._standardised(X)
         log_density = log_predictive(x, self.posterior_.draws, self._data, self._model_)
-        return np.asarray(log_density - np.log(self._spread).sum())
+        units = np.where(np.isnan(x), 0.0, np.log(self._spread))
+        return np.asarray(log_density - units.sum(axis=1))
 
     def score(self, X: npt.ArrayLike, y: object = None) -> float:  # noqa: N803
         """Return the mean log predictive density of the rows."""
@@ -322,6 +342,58 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         draws = self.posterior_.draws
         rows = sample_predictive(n_samples, rng, draws, self._data, self._model_)
         return np.asarray(self._centre + self._spread * rows)
+
+    def impute(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        n_draws: int | None = None,
+        random_state: Any = None,
+    ) -> FloatArray:
+        """Fill in what is missing (NaN) in every row, given what is observed of it.
+
+        Rows are taken as new ones, also if the mixture was fitted to them.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+            Rows in the user's units.
+        n_draws : int or None, default=None
+            None fills in posterior means; k returns k draws of all that is missing, whose spread
+            says how uncertain it is.
+        random_state : int, RandomState, Generator or None, default=None
+            The same seed gives the same draws; means have no need of it.
+
+        Returns
+        -------
+        float array, shape (n_samples, n_features) or (n_draws, n_samples, n_features)
+            ``X`` without gaps.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 1, (30, 2)), rng.normal(8, 1, (30, 2))])
+        >>> X[:5, 0] = np.nan
+        >>> mixture = DFPMixture(n_warmup=200, n_draws=200, random_state=0).fit(X)
+        >>> filled = mixture.impute([[np.nan, 0], [np.nan, 8]])
+        >>> bool(abs(filled[0, 0]) < 2 and abs(filled[1, 0] - 8) < 2)
+        True
+        >>> mixture.impute([[np.nan, 0], [np.nan, 8]], n_draws=50, random_state=0).shape
+        (50, 2, 2)
+        """
+        check_is_fitted(self)
+        given = self._validated(X, reset=False)
+        x = np.asarray((given - self._centre) / self._spread)
+        draws = self.posterior_.draws
+        if n_draws is None:
+            full = imputed(x, draws, self._data, self._model_)
+        else:
+            n_draws = check_integer("n_draws", n_draws, minimum=1)
+            rng = np.random.default_rng(_seed_sequence(random_state))
+            full = sample_imputed(n_draws, x, rng, draws, self._data, self._model_)
+        # What is observed stays as it came, without rounding.
+        return np.where(np.isnan(given), self._centre + self._spread * full, given)
 
     # ---- parameters --------------------------------------------------------------------------
 
@@ -388,7 +460,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
                 f"{changed[0]} must be that of the last fit, {self._fitted_with[changed[0]]}, when "
                 f"warm_start=True goes on, got {known[changed[0]]}"
             )
-        if data.shape != self._data.shape or not np.array_equal(data, self._data):
+        if not np.array_equal(data, self._data, equal_nan=True):
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
     def _standardised(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
@@ -399,7 +471,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         x: FloatArray = validate_data(
             self, X, dtype=np.float64, order="C", reset=reset, ensure_all_finite=False
         )
-        return check_finite("X", x)
+        return check_not_infinite("X", x)
 
 
 def _also_save(
@@ -458,16 +530,16 @@ def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
 
 
 def _location_and_scale(x: FloatArray, standardize: bool) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard deviations, safe for very large and very small values."""
+    """Return means and standard deviations of what is observed, safe for very large values."""
     if not standardize:
         return np.zeros(x.shape[1]), np.ones(x.shape[1])
-    size = np.abs(x).max(axis=0)
+    size = np.nanmax(np.abs(x), axis=0)
     size[size == 0] = 1.0
-    centre = (x / size).mean(axis=0) * size
-    largest = np.abs(x - centre).max(axis=0)
+    centre = np.nanmean(x / size, axis=0) * size
+    largest = np.nanmax(np.abs(x - centre), axis=0)
     # A column that is constant up to rounding has no scale of its own.
     flat = largest <= 1e-12 * size
     largest[flat] = 1.0
-    spread = ((x - centre) / largest).std(axis=0) * largest
+    spread = np.nanstd((x - centre) / largest, axis=0) * largest
     spread[flat] = 1.0
     return centre, spread

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine import engine_of
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw
 
 if TYPE_CHECKING:
-    from sticktree.engine.chain import Chain, SweepInfo
+    from sticktree.engine.interface import ChainLike, SweepInfo
 
 __all__ = ["Run", "Schedule", "sample"]
 
@@ -42,16 +43,14 @@ class Schedule:
 class Run:
     """A chain with the draws it has made."""
 
-    chain: Chain
+    chain: ChainLike
     draws: list[Draw] = field(default_factory=list)
     n_sweeps: int = 0
 
     @classmethod
     def start(cls, data: FloatArray, model: Model, seed: np.random.SeedSequence) -> Run:
         """Start a chain from its own seed."""
-        from sticktree.engine.chain import Chain
-
-        return cls(Chain(data, model, np.random.default_rng(seed)))
+        return cls(engine_of(model).chain(data, model, np.random.default_rng(seed)))
 
     def sweeps(self, schedule: Schedule) -> Iterator[SweepInfo]:
         """Sweep until the schedule is done, and yield after every sweep."""

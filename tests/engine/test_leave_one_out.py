@@ -6,12 +6,18 @@ from scipy.special import logsumexp
 
 from sticktree import Tree
 from sticktree.engine.chain import Chain
-from sticktree.engine.leave_one_out import log_leave_one_out
+from sticktree.engine.leave_one_out import Observed, log_leave_one_out
+from sticktree.engine.missing import Gaps
 from sticktree.engine.mixture import log_density, predictive_mixture
 from sticktree.model import Model
 
 CASES = [(1, 2, 0.0), (1, 1, 0.3), (3, 2, 0.0), (3, 5, 0.3), (12, 2, 0.02)]
 every_case = pytest.mark.parametrize(("depth", "dimension", "discount"), CASES)
+
+
+def complete(state):
+    """Return the densities of data of which nothing is missing."""
+    return log_leave_one_out(state, Observed.complete(*state.data.shape))
 
 
 def random_case(twin, depth, dimension, discount, seed, n_data=9):
@@ -43,7 +49,7 @@ def test_agrees_with_states_that_never_had_the_datum(depth, dimension, discount,
         setting, tree, data = random_case(twin, depth, dimension, discount, seed)
         state = twin.state_of(tree, data, setting)
         expected = refitted(twin, setting, tree, data)
-        np.testing.assert_allclose(log_leave_one_out(state), expected, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(complete(state), expected, rtol=0, atol=1e-9)
         sizes = state.nodes["n"][state.leaf]
         lone, shared = lone + (sizes == 1).sum(), shared + (sizes > 1).sum()
     assert lone > 10
@@ -53,7 +59,7 @@ def test_agrees_with_states_that_never_had_the_datum(depth, dimension, discount,
 @pytest.mark.parametrize(("depth", "discount"), [(1, 0.0), (3, 0.3)])
 def test_agrees_with_the_sum_over_all_places(depth, discount, twin):
     setting, tree, data = random_case(twin, depth, 2, discount, seed=1, n_data=5)
-    found = log_leave_one_out(twin.state_of(tree, data, setting))
+    found = complete(twin.state_of(tree, data, setting))
     for i in range(len(data)):
         joint = [twin.log_posterior(t, data, setting) for t in twin.places_of_datum(tree, i)]
         rest = twin.log_posterior(without(tree, i).expanded(), np.delete(data, i, axis=0), setting)
@@ -65,7 +71,7 @@ def test_one_datum_has_its_density_under_the_prior(twin):
     data = np.array([[1.0, -2.0]])
     state = twin.state_of(Tree.from_paths([(1, 1)]), data, setting)
     expected = -0.5 * 5.0 / 6.5 - np.log(2 * np.pi * 6.5)
-    assert log_leave_one_out(state)[0] == pytest.approx(expected, abs=1e-12)
+    assert complete(state)[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_far_data_do_not_underflow_and_wide_steps_do_not_cancel(twin):
@@ -77,10 +83,10 @@ def test_far_data_do_not_underflow_and_wide_steps_do_not_cancel(twin):
     tree = Tree.from_paths([(1, 1), (1, 1), (1, 2), (2, 1), (2, 1), (2, 2), (2, 2)])
     expected = refitted(twin, setting, tree, data)
     assert expected.min() < -2000
-    found = log_leave_one_out(twin.state_of(tree, data, setting))
+    found = complete(twin.state_of(tree, data, setting))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     data[6] = 1e170
-    assert log_leave_one_out(twin.state_of(tree, data, setting))[6] == -np.inf
+    assert complete(twin.state_of(tree, data, setting))[6] == -np.inf
 
 
 @pytest.mark.parametrize("form", ["spherical", "diag", "full"])
@@ -103,7 +109,7 @@ def test_chain_gives_standardised_units_and_goes_on_as_if_not_asked(form, twin):
         assert asked.log_joint() == silent.log_joint()
     # Y whitened by A has the density of Y times |A|.
     shift = np.linalg.slogdet(asked.factor)[1]
-    np.testing.assert_array_equal(asked.leave_one_out(), log_leave_one_out(asked.state) - shift)
+    np.testing.assert_array_equal(asked.leave_one_out(), complete(asked.state) - shift)
     sigma = asked.factor @ asked.factor.T
     setting = twin.setting_of(asked.state)
     tree = twin.tree_of(asked.state)
@@ -115,3 +121,33 @@ def test_chain_gives_standardised_units_and_goes_on_as_if_not_asked(form, twin):
     base = setting.law.log_prob(rest)
     base += twin.log_normal(data[1:], setting.row_covariance(rest), sigma)
     assert asked.leave_one_out()[0] == pytest.approx(logsumexp(joint) - base, abs=1e-8)
+
+
+@pytest.mark.parametrize("form", ["spherical", "diag", "full"])
+def test_of_a_row_with_gaps_it_is_the_density_of_what_is_observed(form):
+    """Against the integral over the missing entry of the density of the completed row."""
+    rng = np.random.default_rng(8)
+    data = rng.standard_normal((12, 2)) @ [[1.0, 0.7], [0.0, 0.5]]
+    data[3, 0] = data[5, 1] = np.nan
+    chain = Chain(data, Model(np.array([1.0, 0.8]), covariance_type=form), rng)
+    for _ in range(20):
+        chain.sweep()
+    found = chain.leave_one_out()
+    grid = np.linspace(-40.0, 40.0, 8001)
+    for row, column in ((3, 0), (5, 1)):
+        # Completed rows differ from the chain's only in what the datum itself is.
+        kept = chain.raw.copy()
+        densities = []
+        for value in grid[::4]:
+            chain.raw[row, column] = value
+            chain._whiten()
+            chain.missing[row, column] = False
+            chain.gaps = Gaps.of(np.where(chain.missing, np.nan, chain.raw))
+            densities.append(chain.leave_one_out()[row])
+            chain.missing[row, column] = True
+        chain.raw[:] = kept
+        chain._whiten()
+        chain.gaps = Gaps.of(np.where(chain.missing, np.nan, chain.raw))
+        integral = np.exp(densities).sum() * (grid[4] - grid[0])
+        assert np.log(integral) == pytest.approx(found[row], abs=1e-5)
+    np.testing.assert_allclose(chain.leave_one_out(), found)

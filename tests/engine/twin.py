@@ -357,10 +357,13 @@ def interpreted_state(**fields):
 def some_draws():
     """Run short chains; return everything that they drew."""
     draws = []
-    for form, discount in (("spherical", 0.0), ("diag", None), ("full", 0.3)):
+    cases = [("spherical", 0.0, 0), ("diag", None, 0), ("full", 0.3, 0), ("full", 0.0, 3)]
+    for form, discount, n_missing in cases:
         rng = np.random.default_rng(8)
         model = Model(np.array([1.0, 0.7, 0.5]), covariance_type=form, discount=discount)
-        chain = Chain(rng.standard_normal((7, 2)), model, rng)
+        data = rng.standard_normal((7, 2))
+        data.ravel()[:n_missing] = np.nan
+        chain = Chain(data, model, rng)
         for _ in range(6):
             chain.sweep()
             draws.append(

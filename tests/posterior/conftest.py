@@ -49,9 +49,13 @@ def make_draw():
 
     def make(paths, **values):
         tree = Tree.from_paths(paths).compressed()
-        default = {
+        parameters = {
             "scales": np.ones(tree.depth + 1),
             "factor": np.array(1.0),
+            "noise": np.array(1.0),
+        }
+        default = {
+            "traced": ("scales", "noise"),
             "concentration": 1.0,
             "discount": 0.0,
             "log_joint": 0.0,
@@ -60,6 +64,7 @@ def make_draw():
             leaf=tree.leaf.astype(np.uint8),
             parent=np.maximum(tree.parent, 0).astype(np.uint8),
             level=tree.level.astype(np.uint8),
+            parameters=parameters | values.pop("parameters", {}),
             **default | values,
         )
 

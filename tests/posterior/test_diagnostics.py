@@ -22,7 +22,7 @@ def chains(make_draw):
         scales = np.ones((*log_joint.shape, 3)) if scales is None else scales
         draws = [
             [
-                make_draw(PATHS, log_joint=float(value), scales=scale)
+                make_draw(PATHS, log_joint=float(value), parameters={"scales": scale})
                 for value, scale in zip(*rows, strict=True)
             ]
             for rows in zip(log_joint, scales, strict=True)

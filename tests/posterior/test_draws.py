@@ -36,23 +36,25 @@ def test_draw_has_the_tree_and_the_parameters_of_its_chain(form):
     assert draw.concentration == chain.state.scalars[FACTOR]
     assert draw.discount == chain.state.scalars[DISCOUNT]
     assert draw.log_joint == chain.log_joint()
-    np.testing.assert_array_equal(draw.scales, chain.state.levels["scale"])
+    np.testing.assert_array_equal(draw.parameters["scales"], chain.state.levels["scale"])
     covariance = chain.factor @ chain.factor.T
-    mine = draw.factor if draw.factor.ndim == 2 else np.diag(draw.factor * np.ones(2))
-    assert draw.factor.ndim == FORMS.index(form)
+    factor = draw.parameters["factor"]
+    mine = factor if factor.ndim == 2 else np.diag(factor * np.ones(2))
+    assert factor.ndim == FORMS.index(form)
     np.testing.assert_allclose(mine @ mine.T, covariance)
 
 
 def test_draw_does_not_change_with_its_chain():
     chain = chain_of(covariance_type="full")
     draw = Draw.of(chain)
-    before = draw.tree, draw.scales.copy(), draw.factor.copy(), draw.log_joint
+    parameters = {name: value.copy() for name, value in draw.parameters.items()}
+    before = draw.tree, draw.log_joint
     for _ in range(5):
         chain.sweep()
     assert draw.tree == before[0] != tree_of(chain.state)
-    np.testing.assert_array_equal(draw.scales, before[1])
-    np.testing.assert_array_equal(draw.factor, before[2])
-    assert draw.log_joint == before[3]
+    for name, value in parameters.items():
+        np.testing.assert_array_equal(draw.parameters[name], value)
+    assert draw.log_joint == before[1]
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 127, 129, 300])
@@ -78,7 +80,7 @@ def test_nodes_per_level_count_the_nodes_on_edges_too(depth):
 
 def test_size_of_a_draw_is_that_of_its_arrays_and_three_numbers(make_draw):
     draw = make_draw([(1, 1), (1, 2), (2, 1)])
-    arrays = [draw.leaf, draw.parent, draw.level, draw.scales, draw.factor]
+    arrays = [draw.leaf, draw.parent, draw.level, *draw.parameters.values()]
     assert draw.nbytes == sum(array.nbytes for array in arrays) + 3 * 8
 
 
@@ -105,9 +107,10 @@ def test_scalars_have_a_row_for_each_chain_and_the_values_of_its_draws(posterior
     draw = posterior.chains[1][7]
     for name in ("log_joint", "concentration", "discount"):
         assert scalars[name][1, 7] == getattr(draw, name)
-    np.testing.assert_array_equal(scalars["scales"][1, 7], draw.scales)
+    np.testing.assert_array_equal(scalars["scales"][1, 7], draw.parameters["scales"])
     np.testing.assert_array_equal(scalars["nodes"][1, 7], count_nodes(draw.tree, 2))
-    factor = draw.factor if draw.factor.ndim == 2 else np.diag(draw.factor * np.ones(2))
+    factor = draw.parameters["factor"]
+    factor = factor if factor.ndim == 2 else np.diag(factor * np.ones(2))
     volume = np.linalg.det(factor @ factor.T)
     assert scalars["noise"][1, 7] == pytest.approx(volume ** (1 / 4))
     assert 0 <= scalars["meeting_level"][1, 7] <= 2

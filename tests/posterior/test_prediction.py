@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from sticktree.posterior.prediction import memberships, mixtures
+from sticktree.engine import engine_of
+from sticktree.posterior.prediction import memberships
 from sticktree.processes import (
     DiffusionModel,
     GaussianTransition,
@@ -19,6 +20,12 @@ from sticktree.tree import Tree
 
 FORMS = ["spherical", "diag", "full"]
 FACTOR, SHIFT = 1e3, 5e4  # from the units of the blobs to those of a user
+
+
+def predictives(mixture):
+    """Yield the predictive distribution of every draw of a fit."""
+    model = mixture._model_
+    yield from engine_of(model).predictives(mixture.posterior_.draws, mixture._data, model)
 
 
 def divergence_of(depth):
@@ -73,7 +80,8 @@ def test_density_of_two_columns_integrates_to_one(fits, form, depth):
 @pytest.mark.parametrize("depth", [1, 3, 6])
 def test_weights_of_every_draws_mixture_sum_to_one(fit, blobs, depth, discount):
     mixture = fit(blobs(), depth=depth, divergence=divergence_of(depth), discount=discount)
-    for _, _, components in mixtures(mixture.posterior_.draws, mixture._data, mixture._model_):
+    for predictive in predictives(mixture):
+        components = predictive.mixture
         assert components.weight.sum() == pytest.approx(1, abs=1e-12)
         assert (components.weight > 0).all()
         assert (components.variance > 0).all()
@@ -106,7 +114,7 @@ class OneDraw:
             n_draws=1,
         )
         (self.draw,) = self.mixture.posterior_.draws
-        factor, dimension = self.draw.factor, data.shape[1]
+        factor, dimension = self.draw.parameters["factor"], data.shape[1]
         factor = factor if factor.ndim == 2 else np.diag(factor * np.ones(dimension))
         factor = data.std(axis=0)[:, None] * factor  # in the units of the data
         c = self.draw.concentration
@@ -118,7 +126,9 @@ class OneDraw:
             shape = np.ones(depth) if divergence == "constant" else LogDivergence().alpha(depth)
             alpha = c * shape[np.isfinite(shape)]
             law = NestedRestaurant(alpha, discount=discount)
-            step = GaussianTransition(factor @ factor.T, level_scales=self.draw.scales)
+            step = GaussianTransition(
+                factor @ factor.T, level_scales=self.draw.parameters["scales"]
+            )
         self.law, self.sigma, self.model = law, factor @ factor.T, DiffusionModel(law, step)
 
     def log_joint(self, tree, data):
@@ -216,7 +226,8 @@ def unlike_draws(fit, blobs):
             n_draws=1,
         )
         (draw,) = mixture.posterior_.draws
-        mixture.posterior_.chains = [[draw, replace(draw, factor=6 * draw.factor)]]
+        wider = draw.parameters | {"factor": 6 * draw.parameters["factor"]}
+        mixture.posterior_.chains = [[draw, replace(draw, parameters=wider)]]
         return mixture
 
     return make
@@ -230,8 +241,9 @@ def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(
     mixture = unlike_draws(form, 2)
     samples = mixture.sample(4000, random_state=2) @ direction
     means, deviations, weights = [], [], []
-    for _, factor, part in mixtures(mixture.posterior_.draws, mixture._data, mixture._model_):
-        seen = factor.T @ (mixture._spread * direction)
+    for predictive in predictives(mixture):
+        part = predictive.mixture
+        seen = predictive.factor.T @ (mixture._spread * direction)
         means.append(mixture._centre @ direction + part.mean @ seen)
         deviations.append(np.sqrt(part.variance) * np.linalg.norm(seen))
         weights.append(part.weight / len(mixture.posterior_))

@@ -1,1 +1,21 @@
-"""The sampler: a state of flat arrays, and one file for each move."""
+"""Samplers of the posterior: one engine for each kind of noise, behind one interface."""
+
+from __future__ import annotations
+
+from sticktree.engine.interface import Engine
+from sticktree.model import Model
+
+__all__ = ["engine_of"]
+
+
+def engine_of(model: Model) -> Engine:
+    """Return the engine that samples a model; its kernels are loaded only now."""
+    if model.leaf_noise == "own":
+        from sticktree.engine.columns.chain import ColumnsChain
+        from sticktree.engine.columns.predictive import predictives as of_columns
+
+        return Engine(ColumnsChain, of_columns)
+    from sticktree.engine.chain import Chain
+    from sticktree.engine.predictive import predictives
+
+    return Engine(Chain, predictives)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,10 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
-from sticktree.engine.leave_one_out import log_leave_one_out
+from sticktree.engine.interface import SweepInfo
+from sticktree.engine.leave_one_out import Observed, log_leave_one_out
 from sticktree.engine.messages import log_determinant
+from sticktree.engine.missing import Gaps, impute, reseat
 from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.priors import (
     log_beta,
@@ -27,28 +28,25 @@ from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
 from sticktree.engine.seats import log_tree_probability, set_scales
 from sticktree.engine.settle import settle
 from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, LEAVES, MADE, State, empty_state
+from sticktree.engine.state import (
+    ALIVE,
+    DISCOUNT,
+    FACTOR,
+    LEAVES,
+    MADE,
+    State,
+    empty_state,
+    tree_of,
+)
 from sticktree.engine.structure import list_nodes, load_tree
 from sticktree.model import Model
-from sticktree.tree import Tree
+from sticktree.tree import NULL, Tree
 
 __all__ = ["Chain", "SweepInfo", "rebuild"]
 
 MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
+MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
-
-
-@dataclass(frozen=True)
-class SweepInfo:
-    """What one sweep did."""
-
-    moved: int  # data that changed their leaf
-    regrafted: int = 0  # subtrees that changed their place
-    split_merged: int = 0  # accepted splits and merges of leaves
-    nodes_split: int = 0  # accepted splits and merges of nodes above the leaves
-    n_regrafts: int = 0  # of how many
-    n_split_merges: int = 0
-    n_node_splits: int = 0
 
 
 def rebuild(
@@ -69,21 +67,25 @@ class Chain:
     Parameters
     ----------
     data : float array, shape (N, D)
-        Standardised data.
+        Standardised data; entries may be missing (NaN).
     model : Model
         What to sample.
     rng : numpy.random.Generator
         The chain's own source of randomness.
     """
 
+    traced: tuple[str, ...] = ("scales", "noise")
+
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.model = model
         self.rng = rng
-        self.raw = data
         self.words = random_state(rng)
+        self._keep(data)
+        if self.gaps.row.size:
+            self.raw[self.missing] = rng.standard_normal(self.gaps.column.size)
         self.factor = math.sqrt(FIRST_VARIANCE) * np.eye(data.shape[1])  # A, Σ = A Aᵀ
         self.state = empty_state(
-            data / math.sqrt(FIRST_VARIANCE),
+            self.raw / math.sqrt(FIRST_VARIANCE),
             model.shape,
             model.first_scales(FIRST_VARIANCE),
             1.0 if model.concentration is None else model.concentration,
@@ -91,6 +93,47 @@ class Chain:
             model.noise,
         )
         move_data(self.state, rng.permutation(data.shape[0]), self.words)
+
+    def _keep(self, data: FloatArray) -> None:
+        """Keep the data, and a copy that can be completed if entries are missing."""
+        self.missing = np.isnan(data)
+        self.gaps = Gaps.of(data)
+        self.raw = data.copy() if self.gaps.row.size else data
+
+    @property
+    def concentration(self) -> float:
+        """The factor c of the concentrations."""
+        return float(self.state.scalars[FACTOR])
+
+    @property
+    def discount(self) -> float:
+        """The Pitman–Yor discount d."""
+        return float(self.state.scalars[DISCOUNT])
+
+    def tree(self) -> Tree:
+        """Return the tree, compressed."""
+        return tree_of(self.state)
+
+    def parameters(self) -> dict[str, npt.NDArray[Any]]:
+        """Return copies of all that is learned besides the tree, c and d.
+
+        ``scales`` are v_l, in units of Σ. ``factor`` is A with Σ = A Aᵀ, in standardised units: a
+        number if spherical, its diagonal if diagonal. ``noise`` is the geometric mean of the
+        standard deviations of the noise. ``imputed`` are the missing entries, if there are any,
+        row by row.
+        """
+        diagonal = np.diag(self.factor).copy()
+        form = {"spherical": diagonal[0], "diag": diagonal, "full": self.factor.copy()}
+        size = np.linalg.slogdet(self.factor)[1] / diagonal.size
+        parameters = {
+            "scales": self.state.levels["scale"].copy(),
+            "factor": np.asarray(form[self.model.covariance_type]),
+            "noise": np.asarray(math.exp(size)),
+        }
+        return parameters | self._imputed()
+
+    def _imputed(self) -> dict[str, npt.NDArray[Any]]:
+        return {"imputed": self.raw[self.missing]} if self.gaps.row.size else {}
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
@@ -106,6 +149,7 @@ class Chain:
             "leaf": state.leaf.copy(),
             "factor": self.factor.copy(),
             "words": self.words.copy(),
+            **self._imputed(),
         }
 
     @classmethod
@@ -118,10 +162,13 @@ class Chain:
     ) -> Chain:
         """Return a chain that goes on where a snapshot was taken."""
         chain = cls.__new__(cls)
-        chain.model, chain.rng, chain.raw = model, rng, data
+        chain.model, chain.rng = model, rng
+        chain._keep(data)
+        if chain.gaps.row.size:
+            chain.raw[chain.missing] = snapshot["imputed"]
         chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
         shape = np.ones(model.depth)
-        chain.state = empty_state(data, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
+        chain.state = empty_state(chain.raw, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
         state = chain.state
         state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
         state.total[: len(snapshot["total"])] = snapshot["total"]
@@ -141,11 +188,26 @@ class Chain:
         n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
         split_merged = split_merge_sweep(state, words, n_splits)
         nodes_split = node_split_sweep(state, words, n_splits)
+        if self.gaps.row.size:
+            moved += self._move_missing()
         self._move_concentration()
         self._move_scales()
         return SweepInfo(
             moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
         )
+
+    def _move_missing(self) -> int:
+        """Redraw all missing entries; return how many data changed their leaf."""
+        state, gaps = self.state, self.gaps
+        inverse = np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
+        moved = 0
+        if state.leaf.size > 1:
+            n_moves = min(gaps.row.size, MOST_RESEATED)
+            moved = reseat(state, gaps, inverse, n_moves, self.words)
+        impute(state, gaps, inverse, self.words)
+        completed = state.data[gaps.row] @ self.factor.T
+        self.raw[self.missing] = completed[self.missing[gaps.row]]
+        return moved
 
     def _move_concentration(self) -> None:
         model = self.model
@@ -203,10 +265,24 @@ class Chain:
     def leave_one_out(self) -> FloatArray:
         """Return log p(y_i | all other data, tree without y_i, v, Σ) for every i.
 
-        The place of y_i in the tree is integrated out; units are standardised. Nothing that the
-        chain draws later depends on whether this was called.
+        The place of y_i in the tree is integrated out, and so is what is missing of it; units are
+        standardised. Nothing that the chain draws later depends on whether this was called.
         """
-        return log_leave_one_out(self.state) - float(np.linalg.slogdet(self.factor)[1])
+        n_data, dimension = self.raw.shape
+        patterns, which = np.unique(self.missing[self.gaps.row], axis=0, return_inverse=True)
+        observed = Observed(
+            np.full(n_data, NULL, dtype=np.int64),
+            (~patterns).sum(axis=1).astype(np.int64),
+            np.zeros((len(patterns), dimension, dimension)),
+        )
+        observed.pattern[self.gaps.row] = which.ravel()
+        log_det = np.full(n_data, np.linalg.slogdet(self.factor)[1])
+        for k, missing in enumerate(patterns):
+            part = self.factor[~missing]
+            root = np.linalg.cholesky(part @ part.T)
+            observed.matrix[k, : observed.size[k]] = np.linalg.solve(root, part)
+            log_det[observed.pattern == k] = np.log(np.diag(root)).sum()
+        return np.asarray(log_leave_one_out(self.state, observed) - log_det)
 
     def log_joint(self) -> float:
         """Return the log density of data, tree and hyper-parameters, in standardised units."""
@@ -224,7 +300,7 @@ class Chain:
     def log_prior(self) -> float:
         """Return the log density of the tree and of all that is learned."""
         state, model = self.state, self.model
-        c, d = float(state.scalars[FACTOR]), float(state.scalars[DISCOUNT])
+        c, d = self.concentration, self.discount
         value = log_tree_probability(state, c, d)
         if model.concentration is None:
             value += log_gamma(c, *model.concentration_prior)

@@ -42,7 +42,7 @@ from sticktree.engine.structure import attach, detach, list_nodes, make_node, re
 from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
-__all__ = ["datum_sweep", "move_data"]
+__all__ = ["datum_sweep", "enter", "move_data"]
 
 MOST_DRIFT = 0.25  # of the centres, in units of the noise, before they are computed anew
 
@@ -94,7 +94,7 @@ def _move(state: State, i: int, rng: RandomState) -> int:
         carry(state, old, i, -1.0)
         locate(state, old)
         state.scalars[DRIFT] += moved
-    _enter(state, i, leaf, level)
+    enter(state, i, leaf, level)
     return 1
 
 
@@ -209,7 +209,7 @@ def _note_drift(state: State, leaf: int, y: FloatArray) -> None:
 
 
 @jit
-def _enter(state: State, i: int, at: int, level: int) -> None:
+def enter(state: State, i: int, at: int, level: int) -> None:
     """Put a datum into leaf ``at``, or on a new branch from ``level`` on the way to ``at``."""
     if level < state.levels.size - 1:
         leaf = make_node(state, state.levels.size - 1)

@@ -8,6 +8,9 @@ components are prepared once a leaf, and a datum asks for no more than its dista
 A datum alone in its leaf is taken out at the node above, where it is an observation with variance
 r + V. Its leaf and the edge above it then are no place to go to; the node above may be left with
 one child, which is a place on an edge like any other. So the tree need not change.
+
+Of a row with missing entries, the density is that of the others. Those are linear in the whitened
+coordinates: a matrix brings them, whitened for themselves, out of these.
 """
 
 from __future__ import annotations
@@ -24,9 +27,23 @@ from sticktree.engine.state import ALIVE, DISCOUNT, LEAVES, MADE, NOISE, ROOT, I
 from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
-__all__ = ["log_leave_one_out"]
+__all__ = ["Observed", "log_leave_one_out"]
 
 NEGLIGIBLE = -40.0  # log of the weight, against the largest, below which a component is left out
+
+
+class Observed(NamedTuple):
+    """What is observed of rows with missing entries."""
+
+    pattern: Index  # (N,) which entries; NULL if all
+    size: Index  # (patterns,) how many
+    matrix: FloatArray  # (patterns, D, D) from whitened coordinates to those of what is there
+
+    @classmethod
+    def complete(cls, n_data: int, dimension: int) -> Observed:
+        """Say that nothing is missing."""
+        pattern, none = np.full(n_data, NULL, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return cls(pattern, none, np.empty((0, dimension, dimension)))
 
 
 class Space(NamedTuple):
@@ -45,7 +62,7 @@ class Space(NamedTuple):
 
 
 @jit
-def log_leave_one_out(state: State) -> FloatArray:
+def log_leave_one_out(state: State, observed: Observed) -> FloatArray:
     """Return log p(y_i | all other data, the tree without y_i, d, v, r) for every i.
 
     The state must be settled; all that a move reads stays as it is. Coordinates are whitened.
@@ -79,7 +96,10 @@ def log_leave_one_out(state: State) -> FloatArray:
         while i != NULL:
             for e in range(dimension):
                 shift[e] = (state.data[i, e] - state.mean[at, e]) * lack
-            out[i] = _log_density(state.data[i], mean, shift, space)
+            if observed.pattern[i] == NULL:
+                out[i] = _log_density(state.data[i], mean, shift, space)
+            else:
+                out[i] = _log_density_of_part(state.data[i], mean, shift, space, observed, i)
             i = after[i]
         node = leaf
         while node != NULL:
@@ -188,3 +208,20 @@ def _log_density(y: FloatArray, mean: FloatArray, shift: FloatArray, space: Spac
         if value[k] - largest > NEGLIGIBLE:
             total += math.exp(value[k] - largest)
     return largest + math.log(total)
+
+
+@jit
+def _log_density_of_part(
+    y: FloatArray, mean: FloatArray, shift: FloatArray, space: Space, observed: Observed, i: int
+) -> float:
+    """Return the log density of what is observed of a datum."""
+    pattern = observed.pattern[i]
+    size = observed.size[pattern]
+    part = observed.matrix[pattern, :size]
+    kept = space.base.copy()
+    missing = 0.5 * (y.size - size)
+    for k in range(kept.size):
+        space.base[k] += missing * math.log(2.0 * math.pi / space.narrow[k])
+    value = _log_density(part @ y, part @ mean, part @ shift, space)
+    space.base[:] = kept
+    return value

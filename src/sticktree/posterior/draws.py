@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.checks import IntArray, check_integer
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
-    from sticktree.engine.chain import Chain
+    from sticktree.engine.interface import ChainLike
 
 __all__ = ["Draw", "Posterior"]
 
@@ -26,10 +26,10 @@ class Draw:
     ----------
     leaf, parent, level : unsigned integer arrays
         The tree, compressed, in the smallest integers that hold it; see :attr:`tree`.
-    scales : float array, shape (L + 1,)
-        v_l, in units of Σ.
-    factor : float array, shape (), (D,) or (D, D)
-        A with Σ = A Aᵀ, in standardised units: a number if spherical, its diagonal if diagonal.
+    parameters : dict of arrays
+        All else that is learned and that predictions need; which there are depends on the model.
+    traced : tuple of str
+        The names of the parameters by which convergence is judged.
     concentration, discount, log_joint : float
         c, d, and the log density of data, tree and parameters.
     """
@@ -37,29 +37,25 @@ class Draw:
     leaf: npt.NDArray[Any]
     parent: npt.NDArray[Any]
     level: npt.NDArray[Any]
-    scales: FloatArray
-    factor: FloatArray
+    parameters: dict[str, npt.NDArray[Any]]
+    traced: tuple[str, ...]
     concentration: float
     discount: float
     log_joint: float
 
     @classmethod
-    def of(cls, chain: Chain) -> Draw:
+    def of(cls, chain: ChainLike) -> Draw:
         """Copy what a chain has now."""
-        from sticktree.engine.state import DISCOUNT, FACTOR, tree_of
-
-        tree = tree_of(chain.state)
-        diagonal = np.diag(chain.factor).copy()
-        form = {"spherical": diagonal[0], "diag": diagonal, "full": chain.factor.copy()}
+        tree = chain.tree()
         small = np.min_scalar_type(tree.n_nodes)
         return cls(
             leaf=tree.leaf.astype(small),
             parent=np.maximum(tree.parent, 0).astype(small),
             level=tree.level.astype(np.min_scalar_type(tree.depth)),
-            scales=chain.state.levels["scale"].copy(),
-            factor=np.asarray(form[chain.model.covariance_type]),
-            concentration=float(chain.state.scalars[FACTOR]),
-            discount=float(chain.state.scalars[DISCOUNT]),
+            parameters=chain.parameters(),
+            traced=chain.traced,
+            concentration=chain.concentration,
+            discount=chain.discount,
             log_joint=chain.log_joint(),
         )
 
@@ -73,7 +69,7 @@ class Draw:
     @property
     def nbytes(self) -> int:
         """Size of its arrays in memory."""
-        arrays = (self.leaf, self.parent, self.level, self.scales, self.factor)
+        arrays = (self.leaf, self.parent, self.level, *self.parameters.values())
         return sum(array.nbytes for array in arrays) + 24
 
     def nodes_per_level(self, depth: int) -> IntArray:
@@ -141,12 +137,16 @@ class Posterior:
         """Return label-free numbers of every draw, each of shape (n_chains, n_draws, …).
 
         These are what convergence is judged by: log joint, numbers of nodes at each level, c, d,
-        scales and the mean level at which tracked pairs of rows meet.
+        the model's own parameters that are traced, and the mean level at which tracked pairs of
+        rows meet.
         """
         kept = [chain[: self.n_draws] for chain in self.chains]
 
         def collect(value: Any) -> npt.NDArray[Any]:
             return np.array([[value(draw) for draw in chain] for chain in kept])
+
+        def parameter(name: str) -> npt.NDArray[Any]:
+            return collect(lambda draw: draw.parameters[name])
 
         first, second = self._tracked_pairs
         return {
@@ -154,8 +154,7 @@ class Posterior:
             "nodes": collect(lambda draw: draw.nodes_per_level(self.depth)),
             "concentration": collect(lambda draw: draw.concentration),
             "discount": collect(lambda draw: draw.discount),
-            "scales": collect(lambda draw: draw.scales),
-            "noise": collect(_noise),
+            **{name: parameter(name) for name in self.draws[0].traced},
             "meeting_level": collect(lambda draw: draw.tree.meeting_level(first, second).mean()),
         }
 
@@ -173,10 +172,3 @@ class Posterior:
                 "to_arviz needs arviz-base: install it with `pip install sticktree[arviz]`"
             ) from None
         return from_dict({"posterior": self.scalars()})
-
-
-def _noise(draw: Draw) -> float:
-    """Return the geometric mean of the standard deviations of the noise."""
-    if draw.factor.ndim == 2:
-        return float(np.exp(np.linalg.slogdet(draw.factor)[1] / draw.factor.shape[0]))
-    return float(np.exp(np.mean(np.log(np.abs(draw.factor)))))

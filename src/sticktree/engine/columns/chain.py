@@ -10,7 +10,6 @@ import numpy.typing as npt
 from scipy.special import multigammaln
 
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import MOST_MOVES, SweepInfo
 from sticktree.engine.columns.covariances import covariance_sweep, impute
 from sticktree.engine.columns.datum import enter, move_data, take_out, weigh_all
 from sticktree.engine.columns.families import log_constants
@@ -34,6 +33,7 @@ from sticktree.engine.columns.state import (
 )
 from sticktree.engine.columns.structure import load_tree
 from sticktree.engine.concentration import draw_concentration
+from sticktree.engine.interface import SweepInfo
 from sticktree.engine.priors import log_beta, log_gamma, log_inverse_gamma
 from sticktree.engine.random import RandomState, random_state
 from sticktree.engine.seats import log_tree_probability
@@ -45,6 +45,7 @@ from sticktree.tree import Tree
 
 __all__ = ["ColumnsChain", "leave_one_out", "rebuild"]
 
+MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 FRESH = 3  # draws of a new branch that stand for all, in a density
 
 
@@ -61,6 +62,8 @@ class ColumnsChain:
     rng : numpy.random.Generator
         The chain's own source of randomness.
     """
+
+    traced = ("variance", "hyper")
 
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self._begin(data, model, rng)

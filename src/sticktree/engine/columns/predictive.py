@@ -45,9 +45,7 @@ CHUNK = 4096  # rows whose weights are in memory at a time
 FAINT = 1e-4  # components of a row that weigh less are left out of its conditional mean
 
 
-def predictives(
-    draws: list[Draw], data: FloatArray, model: Model
-) -> Iterator[ColumnsPredictive]:
+def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw; each is valid until the next."""
     state = empty_state(data, model)
     gaps = np.isnan(data)
