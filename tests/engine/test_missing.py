@@ -10,7 +10,8 @@ from scipy import stats
 
 from sticktree.engine.chain import Chain
 from sticktree.engine.datum import datum_sweep
-from sticktree.engine.missing import Gaps, impute, reseat
+from sticktree.engine.gaps import Gaps
+from sticktree.engine.missing import impute, reseat
 from sticktree.engine.random import random_state
 from sticktree.engine.state import tree_of
 from sticktree.model import Model
@@ -107,11 +108,12 @@ def imputing(state, gaps, inverse, words):
 def reseating(state, gaps, inverse, words):
     for _ in range(3):
         datum_sweep(state, words)
-        reseat(state, gaps, inverse, 4, words)
+        reseat(state, gaps, inverse, np.arange(gaps.row.size), words)
 
 
 def reseating_alone(state, gaps, inverse, words):
-    reseat(state, gaps, inverse, 12, words)
+    for _ in range(3):
+        reseat(state, gaps, inverse, np.arange(4), words)
 
 
 SOME = np.array([[0.0, 0.3], [NAN, -0.2], [2.0, 1.5], [-1.0, 2.0]])
@@ -206,6 +208,18 @@ def test_chain_keeps_what_is_observed_and_goes_on_from_a_snapshot(form):
         other.sweep()
         assert chain.log_joint() == other.log_joint()
         np.testing.assert_array_equal(chain.raw, other.raw)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.6], ids=["some rows", "every row"])
+def test_chain_starts_with_entries_that_fit_what_is_observed(share):
+    rng = np.random.default_rng(2)
+    common = 3 * rng.integers(-1, 2, size=(60, 1))
+    truth = common + 0.1 * rng.standard_normal((60, 6))
+    data = np.where(rng.random(truth.shape) < share, NAN, truth)
+    data[:, 0] = truth[:, 0] if share < 0.5 else np.where(np.arange(60) % 6, truth[:, 0], NAN)
+    chain = Chain(data / 2.5, Model(np.ones(1), covariance_type="diag"), rng)
+    error = 2.5 * chain.raw - truth
+    assert np.median(np.abs(error[np.isnan(data)])) < 1.5
 
 
 def test_row_that_is_all_there_is_may_have_gaps():

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
+from sticktree.engine.gaps import Gaps
 from sticktree.engine.interface import SweepInfo
 from sticktree.engine.leave_one_out import Observed, log_leave_one_out
 from sticktree.engine.messages import log_determinant
-from sticktree.engine.missing import Gaps, impute, reseat
+from sticktree.engine.missing import impute, reseat
 from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.priors import (
     log_beta,
@@ -82,6 +83,7 @@ class Chain:
         self.words = random_state(rng)
         self._keep(data)
         if self.gaps.row.size:
+            # Only the first row in the tree starts from these; see `_seat_all`.
             self.raw[self.missing] = rng.standard_normal(self.gaps.column.size)
         self.factor = math.sqrt(FIRST_VARIANCE) * np.eye(data.shape[1])  # A, Σ = A Aᵀ
         self.state = empty_state(
@@ -92,7 +94,7 @@ class Chain:
             0.1 if model.discount is None else model.discount,
             model.noise,
         )
-        move_data(self.state, rng.permutation(data.shape[0]), self.words)
+        self._seat_all()
 
     def _keep(self, data: FloatArray) -> None:
         """Keep the data, and a copy that can be completed if entries are missing."""
@@ -134,6 +136,27 @@ class Chain:
 
     def _imputed(self) -> dict[str, npt.NDArray[Any]]:
         return {"imputed": self.raw[self.missing]} if self.gaps.row.size else {}
+
+    def _seat_all(self) -> None:
+        """Let all data come in: whole rows first, so that the others find where they belong."""
+        order, gaps = self.rng.permutation(self.raw.shape[0]), self.gaps
+        whole = order[~np.isin(order, gaps.row)]
+        if not whole.size:
+            whole = order[:1]
+        move_data(self.state, whole, self.words)
+        which = np.searchsorted(gaps.row, order[~np.isin(order, whole)])
+        if which.size:
+            reseat(self.state, gaps, self._inverse(), which, self.words)
+            self._take_over()
+
+    def _inverse(self) -> FloatArray:
+        return np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
+
+    def _take_over(self) -> None:
+        """Take the missing entries that the state has now over into the data."""
+        rows = self.gaps.row
+        completed = self.state.data[rows] @ self.factor.T
+        self.raw[self.missing] = completed[self.missing[rows]]
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
@@ -199,14 +222,12 @@ class Chain:
     def _move_missing(self) -> int:
         """Redraw all missing entries; return how many data changed their leaf."""
         state, gaps = self.state, self.gaps
-        inverse = np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
-        moved = 0
+        inverse, moved = self._inverse(), 0
         if state.leaf.size > 1:
-            n_moves = min(gaps.row.size, MOST_RESEATED)
-            moved = reseat(state, gaps, inverse, n_moves, self.words)
+            which = self.rng.permutation(gaps.row.size)[:MOST_RESEATED]
+            moved = reseat(state, gaps, inverse, which, self.words)
         impute(state, gaps, inverse, self.words)
-        completed = state.data[gaps.row] @ self.factor.T
-        self.raw[self.missing] = completed[self.missing[gaps.row]]
+        self._take_over()
         return moved
 
     def _move_concentration(self) -> None:

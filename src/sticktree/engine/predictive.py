@@ -1,9 +1,7 @@
 """The predictive distribution of a draw with shared noise, in standardised units.
 
 Component k is N(A m_k, s_k Σ) with Σ = A Aᵀ, where m_k and s_k are those of the mixture in whitened
-coordinates. Where a row has missing entries, its observed ones o have the covariance s_k Σ_oo, so
-they are whitened by a factor of Σ_oo and the same kernels serve. What is missing depends on what is
-observed by B = Σ_mo Σ_oo⁻¹, the same for all components.
+coordinates. Rows with missing entries are in gaps.py.
 """
 
 from __future__ import annotations
@@ -16,6 +14,12 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.chain import rebuild
+from sticktree.engine.gaps import (
+    Gaps,
+    complete,
+    observed_log_density,
+    observed_responsibilities,
+)
 from sticktree.engine.mixture import Mixture, log_density, predictive_mixture, responsibilities
 from sticktree.engine.state import empty_state
 from sticktree.model import Model
@@ -24,8 +28,6 @@ if TYPE_CHECKING:
     from sticktree.posterior.draws import Draw
 
 __all__ = ["SharedPredictive", "predictives"]
-
-Mask = npt.NDArray[np.bool_]
 
 
 def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[SharedPredictive]:
@@ -60,6 +62,7 @@ class SharedPredictive:
     def __init__(self, mixture: Mixture, factor: FloatArray) -> None:
         self.mixture = mixture
         self.factor = factor
+        self.inverse = np.asarray(np.linalg.inv(factor), dtype=np.float64)
 
     @property
     def node(self) -> IntArray:
@@ -73,87 +76,66 @@ class SharedPredictive:
 
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log density of the observed entries of every row; 0 if there are none."""
-        out = np.zeros(x.shape[0])
-        for rows, seen in _patterns(x):
-            if seen.any():
-                mixture, white, log_det = self._observed(x[rows], seen)
-                out[rows] = log_density(mixture, white) - log_det
+        rows = _Rows(x, self.inverse)
+        out = np.empty(x.shape[0])
+        out[rows.whole] = log_density(self.mixture, rows.white[rows.whole])
+        if rows.gaps.row.size:  # else their kernels need not be compiled
+            out[rows.gaps.row] = observed_log_density(self.mixture, *rows.with_gaps)
+        out -= np.linalg.slogdet(self.factor)[1]
+        out[rows.missing.all(axis=1)] = 0.0
         return out
 
     def responsibilities(self, x: FloatArray) -> FloatArray:
         """Return the probability that each row comes from each component."""
+        rows = _Rows(x, self.inverse)
         out = np.empty((x.shape[0], self.mixture.weight.size))
-        for rows, seen in _patterns(x):
-            mixture, white, _ = self._observed(x[rows], seen)
-            out[rows] = responsibilities(mixture, white)
+        out[rows.whole] = responsibilities(self.mixture, rows.white[rows.whole])
+        if rows.gaps.row.size:
+            out[rows.gaps.row] = observed_responsibilities(self.mixture, *rows.with_gaps)
         return out
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` rows."""
         weight = self.mixture.weight
         component = rng.choice(weight.size, n, p=weight / weight.sum())
-        spread = np.sqrt(self.mixture.variance[component])[:, None]
-        noise = spread * rng.standard_normal((n, self.factor.shape[0]))
-        return np.asarray((self.mixture.mean[component] + noise) @ self.factor.T)
+        return np.asarray(self._draw(component, rng) @ self.factor.T)
 
     def conditional_mean(self, x: FloatArray) -> FloatArray:
         """Return ``x`` with the mean of what is missing given what is observed."""
-        out = x.copy()
-        for rows, seen in _patterns(x):
-            if not seen.all():
-                mixture, white, _ = self._observed(x[rows], seen)
-                mean = responsibilities(mixture, white) @ self.mixture.mean @ self.factor.T
-                slope, _ = self._regression(seen)
-                given = mean[:, ~seen] + (x[rows][:, seen] - mean[:, seen]) @ slope.T
-                out[np.ix_(rows, ~seen)] = given
-        return out
+        rows = _Rows(x, self.inverse)
+        share = observed_responsibilities(self.mixture, *rows.with_gaps)
+        return self._completed(x, rows, share @ self.mixture.mean)
 
     def conditional_sample(self, x: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return ``x`` with a draw of what is missing given what is observed."""
+        rows = _Rows(x, self.inverse)
+        below = np.cumsum(observed_responsibilities(self.mixture, *rows.with_gaps), axis=1)
+        point = below[:, -1:] * rng.random((len(below), 1))
+        component = (below <= point).sum(axis=1)
+        return self._completed(x, rows, self._draw(component, rng))
+
+    def _draw(self, component: npt.NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
+        """Draw a row from each of the components, in whitened coordinates."""
+        noise = rng.standard_normal((component.size, self.factor.shape[0]))
+        spread = np.sqrt(self.mixture.variance[component])[:, None]
+        return np.asarray(self.mixture.mean[component] + spread * noise)
+
+    def _completed(self, x: FloatArray, rows: _Rows, target: FloatArray) -> FloatArray:
+        """Return ``x`` with the missing entries of what lies nearest to the targets."""
+        white, gaps, inverse = rows.with_gaps
+        complete(white, gaps, inverse, target)
         out = x.copy()
-        for rows, seen in _patterns(x):
-            if not seen.all():
-                mixture, white, _ = self._observed(x[rows], seen)
-                below = np.cumsum(responsibilities(mixture, white), axis=1)
-                point = below[:, -1] * rng.random(rows.size)
-                component = (below <= point[:, None]).sum(axis=1)
-                mean = self.mixture.mean[component] @ self.factor.T
-                slope, rest = self._regression(seen)
-                noise = rng.standard_normal((rows.size, rest.shape[0])) @ rest.T
-                noise *= np.sqrt(self.mixture.variance[component])[:, None]
-                given = mean[:, ~seen] + (x[rows][:, seen] - mean[:, seen]) @ slope.T
-                out[np.ix_(rows, ~seen)] = given + noise
-        return out
-
-    def _observed(self, x: FloatArray, seen: Mask) -> tuple[Mixture, FloatArray, float]:
-        """Return the mixture of the observed entries, these, both white, and their log |A|."""
-        if seen.all():
-            white = np.ascontiguousarray(x @ np.linalg.inv(self.factor).T)
-            return self.mixture, white, float(np.linalg.slogdet(self.factor)[1])
-        part = self.factor[seen]
-        factor = np.linalg.cholesky(part @ part.T)
-        mean = np.linalg.solve(factor, part @ self.mixture.mean.T).T
-        white = np.linalg.solve(factor, x[:, seen].T).T
-        mixture = self.mixture._replace(mean=np.ascontiguousarray(mean))
-        return mixture, np.ascontiguousarray(white), float(np.log(np.diag(factor)).sum())
-
-    def _regression(self, seen: Mask) -> tuple[FloatArray, FloatArray]:
-        """Return B and a factor of Σ_mm − B Σ_om."""
-        sigma = self.factor @ self.factor.T
-        across = sigma[np.ix_(~seen, seen)]
-        slope = np.linalg.solve(sigma[np.ix_(seen, seen)], across.T).T
-        # Part of A alone, so that no difference is taken: Σ_mm − B Σ_om = C Cᵀ.
-        part = self.factor[~seen] - slope @ self.factor[seen]
-        return np.asarray(slope), np.asarray(np.linalg.cholesky(part @ part.T))
+        out[gaps.row] = white @ self.factor.T
+        return np.where(rows.missing, out, x)
 
 
-def _patterns(x: FloatArray) -> Iterator[tuple[npt.NDArray[np.intp], Mask]]:
-    """Yield every pattern of observed entries with the rows that have it."""
-    seen = ~np.isnan(x)
-    if seen.all():
-        yield np.arange(x.shape[0]), np.ones(x.shape[1], dtype=np.bool_)
-        return
-    patterns, which = np.unique(seen, axis=0, return_inverse=True)
-    which = which.ravel()
-    for k in range(len(patterns)):
-        yield np.flatnonzero(which == k), patterns[k]
+class _Rows:
+    """Rows in whitened coordinates, with zeros where entries are missing."""
+
+    def __init__(self, x: FloatArray, inverse: FloatArray) -> None:
+        self.missing = np.isnan(x)
+        self.gaps = Gaps.of(x)
+        self.whole = np.flatnonzero(~self.missing.any(axis=1))
+        filled = np.where(self.missing, 0.0, x) if self.gaps.row.size else x
+        self.white = np.ascontiguousarray(filled @ inverse.T)
+        self.with_gaps = self.white[self.gaps.row], self.gaps, inverse
