@@ -14,20 +14,21 @@ from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, TransformerM
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sticktree.blas import one_thread
 from sticktree.checkpoint import Checkpoint
 from sticktree.checks import (
     FloatArray,
     IntArray,
-    check_discount,
     check_integer,
     check_not_infinite,
     check_observed,
-    check_positive,
     is_integer,
 )
+from sticktree.engine import engine_of
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
+from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.point import best_draw
 from sticktree.posterior.prediction import (
     imputed,
@@ -36,18 +37,26 @@ from sticktree.posterior.prediction import (
     sample_imputed,
     sample_predictive,
 )
-from sticktree.processes.divergence import (
-    Concentration,
-    ConstantDivergence,
-    LogDivergence,
-    resolve_concentration,
-)
+from sticktree.posterior.stack import Stack
+from sticktree.preparation import Preparation, check_resolution
 from sticktree.progress import watching
 from sticktree.sampling import Run, Schedule, sample
+from sticktree.selection import Selection, select
+from sticktree.specification import Specification
+from sticktree.table import Columns, read_table
+from sticktree.tree import Tree
+from sticktree.weights import expand
 
-__all__ = ["DFPMixture"]
+__all__ = ["ColumnsWarning", "DFPMixture"]
 
 SECONDS_BETWEEN_SAVES = 30.0
+PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take
+PILOT_CHAINS = 2
+LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
+
+
+class ColumnsWarning(UserWarning):
+    """The kinds of columns were inferred; it says how."""
 
 
 class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -61,15 +70,32 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     ----------
     depth : int, default=4
         How often the stick breaks. With the log divergence the last break gives every datum a place
-        of its own, so the tree has ``depth − 1`` levels.
+        of its own, so the tree has ``depth − 1`` levels. If ``covariance_type`` is "auto", the data
+        may choose fewer.
     divergence : {"log", "constant"}, array, callable or Divergence, default="log"
         How the concentration depends on the level; "log" is the paper's.
     concentration : float or None, default=None
         The factor c of the concentrations; None learns it.
     discount : float or None, default=0.0
         The Pitman–Yor discount in [0, 1); None learns it.
-    covariance_type : {"full", "diag", "spherical"}, default="full"
-        The form of Σ, the covariance of the noise; steps down the tree are multiples of it.
+    covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
+        The form of the covariance of the noise. "auto" lets the data choose it, together with
+        ``leaf_noise`` and a depth up to ``depth``: short chains of every candidate are compared by
+        leave-one-out density. That takes at most half as many sweeps as the fit; the evidence is in
+        ``selection_``.
+    leaf_noise : {"auto", "shared", "own"}, default="auto"
+        Whether all leaves have the same noise, whose multiples are the steps down the tree, or each
+        its own. "auto" is chosen by the data if ``covariance_type`` is, and else "shared" where all
+        columns are gaussian.
+    columns : dict, sequence or None, default=None
+        Kinds of columns: "gaussian", "lognormal", "bernoulli", "categorical", "poisson" or
+        "negative_binomial", by name or position, or one for each column. What is not given is
+        gaussian in an array, and inferred from the types of a data frame, with a warning that says
+        how.
+    resolution : "auto", float or array, default="auto"
+        How finely each column was measured, in the user's units. No leaf with noise of its own is
+        narrower than that, or it would put a spike on every repeated value. "auto" is the smallest
+        gap between distinct values where values repeat, else 0.
     scales : {"per_level", "shared"}, default="per_level"
         Whether each level's steps have a variance of their own, in units of Σ, or all have Σ, as in
         the paper.
@@ -85,6 +111,9 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         shrink to the noise's own width: on six plain blobs chains then disagree (R-hat 1.6) and
         have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities on R15
         and Aggregation are the same or slightly better.
+    node_prior : (float, float), default=(2.0, 0.5)
+        With own noise: shape and rate of the Gamma prior of the inverse variance of each step
+        between nodes, for each level and column.
     discount_prior : (float, float), default=(1.0, 1.0)
         Parameters of the Beta prior of the discount.
     standardize : bool, default=True
@@ -119,6 +148,12 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         Flat clusters of ``tree_`` at ``level``.
     diagnosis_ : Diagnosis
         R-hat and effective sample sizes.
+    depth_, covariance_type_, leaf_noise_ : int, str, str
+        The model that was fitted.
+    selection_ : Selection or None
+        The models it was chosen from, with their leave-one-out densities: print it.
+    columns_ : Columns
+        Names and kinds of the columns: print it.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array of str
@@ -127,7 +162,7 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     Notes
     -----
     The paper's exact model is ``DFPMixture(scales="shared", covariance_type="spherical",
-    precision_prior=(1.0, 1.0))``.
+    leaf_noise="shared", precision_prior=(1.0, 1.0))``.
 
     References
     ----------
@@ -151,11 +186,15 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         divergence: Any = "log",
         concentration: float | None = None,
         discount: float | None = 0.0,
-        covariance_type: str = "full",
+        covariance_type: str = "auto",
+        leaf_noise: str = "auto",
+        columns: Any = None,
+        resolution: Any = "auto",
         scales: str = "per_level",
         concentration_prior: tuple[float, float] = (1.0, 1.0),
         precision_prior: tuple[float, float] = (1.0, 0.01),
         scale_prior: tuple[float, float] = (1.0, 10.0),
+        node_prior: tuple[float, float] = (2.0, 0.5),
         discount_prior: tuple[float, float] = (1.0, 1.0),
         standardize: bool = True,
         n_chains: int = 4,
@@ -174,10 +213,14 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         self.concentration = concentration
         self.discount = discount
         self.covariance_type = covariance_type
+        self.leaf_noise = leaf_noise
+        self.columns = columns
+        self.resolution = resolution
         self.scales = scales
         self.concentration_prior = concentration_prior
         self.precision_prior = precision_prior
         self.scale_prior = scale_prior
+        self.node_prior = node_prior
         self.discount_prior = discount_prior
         self.standardize = standardize
         self.n_chains = n_chains
@@ -191,43 +234,68 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         self.progress = progress
         self.checkpoint = checkpoint
 
-    _centre: FloatArray
-    _spread: FloatArray
-    _data: FloatArray  # standardised
+    _preparation: Preparation
+    _data: FloatArray  # standardised, rows repeated as their weights say
+    _model_: Model
+    _rows: npt.NDArray[np.int64]  # the row of X that each row of the data is
     _done: Schedule
     _fitted_with: dict[str, str]
     _runs: list[Run]
+    selection_: Selection | None
 
     # ---- learning ----------------------------------------------------------------------------
 
-    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: N803
-        """Sample the posterior given the rows of ``X``; missing entries are drawn along."""
-        model, schedule, n_jobs = self._model(), self._schedule(), self._threads()
-        _check_level(self.level, model.depth)
+    def fit(self, X: npt.ArrayLike, y: object = None, sample_weight: Any = None) -> Self:  # noqa: N803
+        """Sample the posterior given the rows of ``X``; missing entries are drawn along.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            The rows; NaN is missing.
+        y : object
+            Not used.
+        sample_weight : int array, shape (n_samples,), or None, default=None
+            How often each row occurs; the same as repeating it.
+        """
+        specification = Specification.of(self._parameters())
+        schedule, n_jobs = self._schedule(), self._threads()
+        resolution = check_resolution(self.resolution)
+        _check_level(self.level, specification.base.depth)
         going_on = self.warm_start and hasattr(self, "_runs")
-        x = self._validated(X, reset=not going_on)
-        check_observed("X", x, getattr(self, "feature_names_in_", None))
-        if going_on:
-            centre, spread = self._centre, self._spread
-        else:
-            centre, spread = _location_and_scale(x, self.standardize)
-        data: FloatArray = (x - centre) / spread
+        preparation, x = self._prepared(X, reset=not going_on)
+        rows = expand(1 if sample_weight is None else sample_weight, len(x))
+        data = x[rows]
+        check_observed("X", data, getattr(self, "feature_names_in_", None))
         known = self._known()
+        seed = _seed_sequence(self.random_state)
+        selection: Selection | None = None
         if going_on:
             self._check_same(data, known)
             schedule = self._done.prolonged(schedule.n_draws)
+            model, selection = self._model_, self.selection_
+        else:
+            candidates = specification.candidates(preparation.describe(data, resolution))
+            with one_thread():
+                model, selection = self._chosen(data, candidates, schedule, seed, n_jobs)
         checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, data, known)
-        runs = self._go_on(checkpoint) if going_on else self._start(data, model, checkpoint)
-        with watching(self.progress, self.n_chains, schedule) as watch:
-            finished = sample(runs, schedule, n_jobs, _also_save(watch, checkpoint))
+        with one_thread():
+            runs = (
+                self._go_on(checkpoint) if going_on else self._start(data, model, seed, checkpoint)
+            )
+            with watching(self.progress, self.n_chains, schedule) as watch:
+                finished = sample(runs, schedule, n_jobs, _also_save(watch, checkpoint))
         if checkpoint is not None:
             for k, run in enumerate(runs):
                 checkpoint.save(k, run)
         if not any(run.draws for run in runs):
             raise KeyboardInterrupt("interrupted during warm-up: there are no draws to keep")
         # Only now, so that a fit that fails leaves the last one as it was.
-        self._centre, self._spread, self._runs, self._fitted_with = centre, spread, runs, known
-        self._model_, self._data, self._done = model, data, schedule
+        self._preparation, self._runs, self._fitted_with = preparation, runs, known
+        self._model_, self._data, self._done, self._rows = model, data, schedule, rows
+        self.columns_: Columns = preparation.columns
+        self.selection_ = selection
+        self.covariance_type_, self.leaf_noise_ = model.covariance_type, model.leaf_noise
+        self.depth_ = model.depth + model.private_step
         self.posterior_ = Posterior([run.draws for run in runs], model.depth)
         if not finished:
             warnings.warn(
@@ -236,8 +304,26 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._summarise()
+        self._summarise(x)
         return self
+
+    def _chosen(
+        self,
+        data: FloatArray,
+        candidates: list[tuple[str, Model]],
+        schedule: Schedule,
+        seed: np.random.SeedSequence,
+        n_jobs: int,
+    ) -> tuple[Model, Selection | None]:
+        """Return the model to fit, and what it was chosen from."""
+        if len(candidates) == 1:
+            return candidates[0][1], None
+        n_pilots = PILOT_CHAINS * len(candidates)
+        budget = max(int(PILOT_SHARE * self.n_chains * schedule.n_sweeps), n_pilots)
+        selection = select(
+            data, candidates, schedule, seed, n_jobs, n_chains=PILOT_CHAINS, budget=budget
+        )
+        return selection.models[selection.best], selection
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell whether there are draws."""
@@ -259,9 +345,15 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
             checkpoint.begin()
         return self._runs
 
-    def _start(self, data: FloatArray, model: Model, checkpoint: Checkpoint | None) -> list[Run]:
+    def _start(
+        self,
+        data: FloatArray,
+        model: Model,
+        seed: np.random.SeedSequence,
+        checkpoint: Checkpoint | None,
+    ) -> list[Run]:
         """Start every chain, or go on where it was saved."""
-        seeds = _seed_sequence(self.random_state).spawn(self.n_chains)
+        seeds = seed.spawn(self.n_chains)
         saved: list[Run | None] = [None] * self.n_chains
         if checkpoint is not None:
             if not is_integer(self.random_state):
@@ -278,9 +370,23 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
             for run, seed in zip(saved, seeds, strict=True)
         ]
 
-    def _summarise(self) -> None:
-        self.tree_ = best_draw(self.posterior_.draws, self._level()).tree
-        self.labels_ = self.tree_.cut(self._level())
+    def _summarise(self, x: FloatArray) -> None:
+        """Set what is read off the draws; ``x`` are the rows of X."""
+        self._whole_tree = best_draw(self.posterior_.draws, self._level()).tree
+        self.tree_ = self._whole_tree
+        labels = self._whole_tree.cut(self._level())
+        if np.array_equal(self._rows, np.arange(len(x))):
+            self.labels_ = labels
+        else:
+            kept, first = np.unique(self._rows, return_index=True)
+            whole = self._whole_tree
+            self.tree_ = Tree(whole.parent, whole.leaf[first], level=whole.level).pruned()
+            self.labels_ = np.empty(len(x), dtype=labels.dtype)
+            self.labels_[kept] = labels[first]
+            left_out = np.setdiff1d(np.arange(len(x)), kept)
+            if left_out.size:
+                shares = self._memberships(x[left_out], self._level())
+                self.labels_[left_out] = shares.argmax(axis=1)
         self.diagnosis_: Diagnosis = diagnose(self.posterior_)
         advice = self.diagnosis_.advice(limit=1.2)
         if advice is not None:
@@ -294,21 +400,60 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         Of a row with missing entries that is the density of those observed, and 0 if there are
         none.
         """
-        x = self._standardised(X)
-        log_density = log_predictive(x, self.posterior_.draws, self._data, self._model_)
-        units = np.where(np.isnan(x), 0.0, np.log(self._spread))
-        return np.asarray(log_density - units.sum(axis=1))
+        x = self._asked(X)
+        with one_thread():
+            log_density = log_predictive(x, self.posterior_.draws, self._data, self._model_)
+        return np.asarray(log_density + self._preparation.log_units(x))
 
     def score(self, X: npt.ArrayLike, y: object = None) -> float:  # noqa: N803
         """Return the mean log predictive density of the rows."""
         return float(self.score_samples(X).mean())
 
+    def loo(self) -> LeaveOneOut:
+        """Return the leave-one-out predictive density of the data, in the user's units.
+
+        Of every draw it takes the density of each row given all others; Pareto-smoothed importance
+        weights turn those into what a fit without the row would have foreseen. Its k-hat says for
+        which rows that is not to be trusted.
+        """
+        check_is_fitted(self)
+        units = self._preparation.log_units(self._data)
+        chains = []
+        with one_thread():
+            for chain in self.posterior_.chains:
+                size = min(self.posterior_.n_draws, LOO_DRAWS)
+                places = np.linspace(0, len(chain) - 1, size).astype(int)
+                draws = [chain[k] for k in places]
+                predictives = engine_of(self._model_).predictives(draws, self._data, self._model_)
+                chains.append([predictive.leave_one_out() + units for predictive in predictives])
+        return leave_one_out(np.array(chains))
+
+    def stack(self) -> Stack:
+        """Return the models of ``selection_`` as one density, weighted by how well they foresee.
+
+        The weights maximise the leave-one-out density of the mixture. The draws are those of the
+        short chains that the choice was made by, so nothing is fitted again.
+        """
+        check_is_fitted(self)
+        if self.selection_ is None:
+            raise ValueError(
+                'stack needs several models: fit with covariance_type="auto", '
+                f"got {self.covariance_type!r}"
+            )
+        weights = {name: w for name, w in self.selection_.weights.items() if w > 1e-3}
+        total = sum(weights.values())
+        weights = {name: w / total for name, w in weights.items()}
+        return Stack(weights, self.selection_, self._preparation, self._data)
+
     def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
         """Return the probability of every row to be with each cluster of ``tree_`` at a level."""
-        x = self._standardised(X)
-        at = self._level(level)
-        labels = self.tree_.cut(at)
-        return memberships(x, labels, at, self.posterior_.draws, self._data, self._model_)
+        return self._memberships(self._asked(X), self._level(level))
+
+    def _memberships(self, x: FloatArray, level: int) -> FloatArray:
+        labels = self._whole_tree.cut(level)
+        draws = self.posterior_.draws
+        with one_thread():
+            return memberships(x, labels, level, draws, self._data, self._model_)
 
     def predict(self, X: npt.ArrayLike, level: int | None = None) -> IntArray:  # noqa: N803
         """Return the most probable cluster of every row at a level."""
@@ -330,25 +475,26 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         names = [
             f"level{level}_{k}"
             for level in range(1, self._model_.depth + 1)
-            for k in range(int(self.tree_.cut(level).max()) + 1)
+            for k in range(int(self._whole_tree.cut(level).max()) + 1)
         ]
         return np.array(names, dtype=object)
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> FloatArray:
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
         """Draw rows from the predictive distribution, in the user's units."""
         check_is_fitted(self)
         n_samples = check_integer("n_samples", n_samples, minimum=1)
         rng = np.random.default_rng(_seed_sequence(random_state))
         draws = self.posterior_.draws
-        rows = sample_predictive(n_samples, rng, draws, self._data, self._model_)
-        return np.asarray(self._centre + self._spread * rows)
+        with one_thread():
+            rows = sample_predictive(n_samples, rng, draws, self._data, self._model_)
+        return self.columns_.decode(self._preparation.restored(rows))
 
     def impute(
         self,
         X: npt.ArrayLike,  # noqa: N803
         n_draws: int | None = None,
         random_state: Any = None,
-    ) -> FloatArray:
+    ) -> Any:
         """Fill in what is missing (NaN) in every row, given what is observed of it.
 
         Rows are taken as new ones, also if the mixture was fitted to them.
@@ -365,8 +511,9 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
 
         Returns
         -------
-        float array, shape (n_samples, n_features) or (n_draws, n_samples, n_features)
-            ``X`` without gaps.
+        array or data frame, shape (n_samples, n_features)
+            ``X`` without gaps; counts get their means, categories the likeliest one. Draws are an
+            array of shape (n_draws, n_samples, n_features), or a list of data frames.
 
         Examples
         --------
@@ -382,55 +529,44 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         >>> mixture.impute([[np.nan, 0], [np.nan, 8]], n_draws=50, random_state=0).shape
         (50, 2, 2)
         """
-        check_is_fitted(self)
-        given = self._validated(X, reset=False)
-        x = np.asarray((given - self._centre) / self._spread)
+        x = self._asked(X)
         draws = self.posterior_.draws
-        if n_draws is None:
-            full = imputed(x, draws, self._data, self._model_)
-        else:
-            n_draws = check_integer("n_draws", n_draws, minimum=1)
-            rng = np.random.default_rng(_seed_sequence(random_state))
-            full = sample_imputed(n_draws, x, rng, draws, self._data, self._model_)
+        with one_thread():
+            if n_draws is None:
+                full = imputed(x, draws, self._data, self._model_)[None]
+                full = self._with_categories(x, full)
+            else:
+                n_draws = check_integer("n_draws", n_draws, minimum=1)
+                rng = np.random.default_rng(_seed_sequence(random_state))
+                full = sample_imputed(n_draws, x, rng, draws, self._data, self._model_)
         # What is observed stays as it came, without rounding.
-        return np.where(np.isnan(given), self._centre + self._spread * full, given)
+        given = self.columns_.encode(X)
+        tables = [np.where(np.isnan(given), self._preparation.restored(f), given) for f in full]
+        index = getattr(X, "index", None)
+        decoded = [self.columns_.decode(table, index) for table in tables]
+        if n_draws is None:
+            return decoded[0]
+        return np.array(decoded) if isinstance(decoded[0], np.ndarray) else decoded
+
+    def _with_categories(self, x: FloatArray, full: FloatArray) -> FloatArray:
+        """Replace means of missing categories by the likeliest one, by a vote of many draws."""
+        codes = [k for k, kind in enumerate(self.columns_.kinds) if kind == "categorical"]
+        if not np.isnan(x[:, codes]).any():
+            return full
+        rng = np.random.default_rng(0)
+        votes = sample_imputed(101, x, rng, self.posterior_.draws, self._data, self._model_)
+        for k in codes:
+            counts = [
+                (votes[:, :, k] == c).sum(axis=0) for c in range(self.columns_.n_categories[k])
+            ]
+            full[0, :, k] = np.argmax(counts, axis=0)
+        return full
 
     # ---- parameters --------------------------------------------------------------------------
 
-    def _model(self) -> Model:
-        """Check every parameter of the model and resolve it."""
-        families = {"log": LogDivergence(), "constant": ConstantDivergence()}
-        divergence = self.divergence
-        if isinstance(divergence, str):
-            if divergence not in families:
-                raise ValueError(
-                    f'divergence must be "log", "constant", an array, a function or a Divergence, '
-                    f"got {divergence!r}"
-                )
-            divergence = families[divergence]
-        resolved = _resolve_divergence(divergence, self.depth)
-        for name, allowed in (
-            ("covariance_type", ("full", "diag", "spherical")),
-            ("scales", ("per_level", "shared")),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}, got {getattr(self, name)!r}")
-        if self.concentration is not None:
-            check_positive("concentration", self.concentration)
-        if self.discount is not None:
-            check_discount(self.discount)
-        return Model(
-            shape=resolved.alpha,
-            private_step=resolved.private_step,
-            covariance_type=self.covariance_type,  # type: ignore[arg-type]
-            scales=self.scales,  # type: ignore[arg-type]
-            concentration_prior=_pair("concentration_prior", self.concentration_prior),
-            precision_prior=_pair("precision_prior", self.precision_prior),
-            scale_prior=_pair("scale_prior", self.scale_prior),
-            discount_prior=_pair("discount_prior", self.discount_prior),
-            concentration=self.concentration,
-            discount=self.discount,
-        )
+    def _parameters(self) -> dict[str, Any]:
+        """Return the parameters of the model; presets have them without naming them."""
+        return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
 
     def _schedule(self) -> Schedule:
         check_integer("n_chains", self.n_chains, minimum=1)
@@ -463,15 +599,32 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         if not np.array_equal(data, self._data, equal_nan=True):
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
-    def _standardised(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+    def _asked(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+        """Return rows that are asked about, in the units of the engine."""
         check_is_fitted(self)
-        return np.asarray((self._validated(X, reset=False) - self._centre) / self._spread)
+        return self._prepared(X, reset=False)[1]
 
-    def _validated(self, X: npt.ArrayLike, *, reset: bool) -> FloatArray:  # noqa: N803
-        x: FloatArray = validate_data(
-            self, X, dtype=np.float64, order="C", reset=reset, ensure_all_finite=False
-        )
-        return check_not_infinite("X", x)
+    def _prepared(self, X: Any, *, reset: bool) -> tuple[Preparation, FloatArray]:  # noqa: N803
+        """Read rows, like those of the fit unless ``reset``; return them in the engine's units."""
+        columns = self.columns
+        if columns is None and not hasattr(X, "columns"):
+            X = validate_data(  # noqa: N806
+                self, X, dtype=np.float64, order="C", reset=reset, ensure_all_finite=False
+            )
+            check_not_infinite("X", X)
+            if reset:
+                check_observed("X", X)
+        else:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        if not reset:
+            return self._preparation, self._preparation.standardised(self.columns_.encode(X))
+        table = read_table(X, columns)
+        found = table.columns
+        given = columns if isinstance(columns, dict) else dict(enumerate(columns or ()))
+        if set(found.kinds) != {"gaussian"} and len(given) < len(found):
+            warnings.warn(found.describe(), ColumnsWarning, stacklevel=3)
+        preparation = Preparation.of(table, self.standardize)
+        return preparation, preparation.standardised(table.values)
 
 
 def _also_save(
@@ -497,25 +650,6 @@ def _check_level(level: Any, last: int) -> None:
         raise ValueError(f"level must be an integer between 0 and {last}, got {level!r}")
 
 
-def _resolve_divergence(divergence: Any, depth: Any) -> Concentration:
-    """Resolve b(l); it is checked as a concentration, but here its name is another."""
-    try:
-        return resolve_concentration(divergence, depth)
-    except ValueError as error:
-        text = str(error)
-        if not text.startswith("depth must"):
-            text = text.replace("concentration", "divergence", 1)
-        raise ValueError(text) from None
-
-
-def _pair(name: str, value: Any) -> tuple[float, float]:
-    try:
-        first, second = value
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be two numbers greater than 0, got {value!r}") from None
-    return check_positive(f"{name}[0]", first), check_positive(f"{name}[1]", second)
-
-
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Return a seed sequence for anything that scikit-learn or numpy take as a seed."""
     if random_state is None:
@@ -527,19 +661,3 @@ def _seed_sequence(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
     state = check_random_state(random_state)
     return np.random.SeedSequence(state.randint(2**31, size=4).tolist())
-
-
-def _location_and_scale(x: FloatArray, standardize: bool) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard deviations of what is observed, safe for very large values."""
-    if not standardize:
-        return np.zeros(x.shape[1]), np.ones(x.shape[1])
-    size = np.nanmax(np.abs(x), axis=0)
-    size[size == 0] = 1.0
-    centre = np.nanmean(x / size, axis=0) * size
-    largest = np.nanmax(np.abs(x - centre), axis=0)
-    # A column that is constant up to rounding has no scale of its own.
-    flat = largest <= 1e-12 * size
-    largest[flat] = 1.0
-    spread = np.nanstd((x - centre) / largest, axis=0) * largest
-    spread[flat] = 1.0
-    return centre, spread

@@ -11,12 +11,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
 from sticktree.model import Model
+from sticktree.posterior.draws import Draw
 from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out
 from sticktree.posterior.stacking import stacking_weights
 from sticktree.sampling import Run, Schedule
@@ -25,6 +27,7 @@ __all__ = ["Selection", "select"]
 
 N_ROUNDS = 3
 MOST_RECORDS = 100  # draws of a chain whose leave-one-out densities are used
+MOST_ROWS = 1000  # rows whose densities decide; of more data, these are drawn at random
 # A candidate is dropped if it is worse than the best by more than both:
 CLEARLY_WORSE = 4.0  # standard errors of the paired difference
 WORSE_BY_ROW = 0.1  # nats a row
@@ -56,12 +59,18 @@ class Selection:
         For candidates that were dropped, sweeps of each of their chains.
     n_sweeps : int
         All sweeps of all chains.
+    models : dict of Model
+        The candidates.
+    draws : dict of list of Draw
+        Draws of the candidates that were not dropped.
     """
 
     results: dict[str, LeaveOneOut]
     weights: dict[str, float]
     dropped_after: dict[str, int]
     n_sweeps: int
+    models: dict[str, Model]
+    draws: dict[str, list[Draw]]
 
     @property
     def best(self) -> str:
@@ -179,9 +188,12 @@ def select(
     # Whoever is left at the end has made this many sweeps or more.
     shortest = min(budget // n_all, schedule.n_sweeps)
     spacing = max(1, int((1.0 - warm_up) * shortest) // MOST_RECORDS)
-    seeds = seed.spawn(len(names))
+    *seeds, last = seed.spawn(len(names) + 1)
+    rows = np.arange(len(data))
+    if rows.size > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(last).choice(rows, MOST_ROWS, replace=False))
     pilots = {
-        name: [_Pilot(data, model, child, spacing) for child in seeds[k].spawn(n_chains)]
+        name: [_Pilot(data, model, child, spacing, rows) for child in seeds[k].spawn(n_chains)]
         for k, (name, model) in enumerate(candidates)
     }
     results: dict[str, LeaveOneOut] = {}
@@ -198,7 +210,8 @@ def select(
         _run([pilot for group in pilots.values() for pilot in group], length, n_jobs)
         first = int(warm_up * length)
         for name, group in pilots.items():
-            results[name] = leave_one_out(np.array([pilot.used(first) for pilot in group]))
+            used = [[record.densities for record in pilot.used(first)] for pilot in group]
+            results[name] = leave_one_out(np.array(used))
         if round_ < N_ROUNDS and length < schedule.n_sweeps:
             for name in _clearly_worse({name: results[name] for name in pilots}):
                 dropped_after[name] = length
@@ -206,7 +219,11 @@ def select(
     stacked = stacking_weights(np.column_stack([results[name].pointwise for name in pilots]))
     found = dict(zip(pilots, stacked.tolist(), strict=True))
     weights = {name: found.get(name, 0.0) for name in names}
-    return Selection(results, weights, dropped_after, spent)
+    draws = {
+        name: [record.draw for pilot in group for record in pilot.used(int(warm_up * length))]
+        for name, group in pilots.items()
+    }
+    return Selection(results, weights, dropped_after, spent, dict(candidates), draws)
 
 
 def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:
@@ -230,17 +247,26 @@ def _clearly_worse(results: Mapping[str, LeaveOneOut]) -> list[str]:
     ]
 
 
+class _Record(NamedTuple):
+    """A draw with its leave-one-out densities, and the number of sweeps before it."""
+
+    n_sweeps: int
+    densities: FloatArray
+    draw: Draw
+
+
 @dataclass
 class _Pilot:
-    """A chain that keeps leave-one-out densities in place of draws."""
+    """A chain that keeps leave-one-out densities with its draws."""
 
     data: FloatArray
     model: Model
     seed: np.random.SeedSequence
     spacing: int
+    rows: npt.NDArray[np.int64]
     run: Run | None = None
     n_sweeps: int = 0
-    records: list[tuple[int, FloatArray]] = field(default_factory=list)
+    records: list[_Record] = field(default_factory=list)
 
     def go_on(self, length: int, stop: threading.Event) -> None:
         """Sweep until there have been ``length`` sweeps, or until told to stop."""
@@ -251,15 +277,16 @@ class _Pilot:
             chain.sweep()
             self.n_sweeps += 1
             if self.n_sweeps % self.spacing == 0 or self.n_sweeps == length:
-                self.records.append((self.n_sweeps, chain.leave_one_out()))
+                densities = chain.leave_one_out()[self.rows]
+                self.records.append(_Record(self.n_sweeps, densities, Draw.of(chain)))
 
-    def used(self, first: int) -> list[FloatArray]:
+    def used(self, first: int) -> list[_Record]:
         """Return at most 100 records, evenly spaced, made after the first sweeps."""
-        self.records = [record for record in self.records if record[0] > first]
+        self.records = [record for record in self.records if record.n_sweeps > first]
         size = len(self.records)
         count = min(size, MOST_RECORDS)
         places = [size - 1 - k * size // count for k in range(count)]
-        return [self.records[k][1] for k in reversed(places)]
+        return [self.records[k] for k in reversed(places)]
 
 
 def _run(pilots: list[_Pilot], length: int, n_jobs: int) -> None:

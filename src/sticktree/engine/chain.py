@@ -13,7 +13,7 @@ from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
 from sticktree.engine.gaps import Gaps
 from sticktree.engine.interface import SweepInfo
-from sticktree.engine.leave_one_out import Observed, log_leave_one_out
+from sticktree.engine.leave_one_out import leave_one_out
 from sticktree.engine.messages import log_determinant
 from sticktree.engine.missing import impute, reseat
 from sticktree.engine.node_split import node_split_sweep
@@ -41,7 +41,7 @@ from sticktree.engine.state import (
 )
 from sticktree.engine.structure import list_nodes, load_tree
 from sticktree.model import Model
-from sticktree.tree import NULL, Tree
+from sticktree.tree import Tree
 
 __all__ = ["Chain", "SweepInfo", "rebuild"]
 
@@ -289,21 +289,7 @@ class Chain:
         The place of y_i in the tree is integrated out, and so is what is missing of it; units are
         standardised. Nothing that the chain draws later depends on whether this was called.
         """
-        n_data, dimension = self.raw.shape
-        patterns, which = np.unique(self.missing[self.gaps.row], axis=0, return_inverse=True)
-        observed = Observed(
-            np.full(n_data, NULL, dtype=np.int64),
-            (~patterns).sum(axis=1).astype(np.int64),
-            np.zeros((len(patterns), dimension, dimension)),
-        )
-        observed.pattern[self.gaps.row] = which.ravel()
-        log_det = np.full(n_data, np.linalg.slogdet(self.factor)[1])
-        for k, missing in enumerate(patterns):
-            part = self.factor[~missing]
-            root = np.linalg.cholesky(part @ part.T)
-            observed.matrix[k, : observed.size[k]] = np.linalg.solve(root, part)
-            log_det[observed.pattern == k] = np.log(np.diag(root)).sum()
-        return np.asarray(log_leave_one_out(self.state, observed) - log_det)
+        return leave_one_out(self.state, self.factor, self.missing)
 
     def log_joint(self) -> float:
         """Return the log density of data, tree and hyper-parameters, in standardised units."""

@@ -10,14 +10,14 @@ import math
 from sticktree.engine.random import RandomState
 from sticktree.engine.seats import log_tree_probability, refresh
 from sticktree.engine.slice import slice_sampler
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, State
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, State, TreeState
 from sticktree.jit import jit
 
 __all__ = ["concentration_move", "draw_concentration"]
 
 
 @jit
-def _log_factor(x: float, parameters: tuple[State, float, float]) -> float:
+def _log_factor(x: float, parameters: tuple[TreeState, float, float]) -> float:
     """Return the log density of x = log c."""
     state, shape, rate = parameters
     c = math.exp(x)
@@ -25,7 +25,7 @@ def _log_factor(x: float, parameters: tuple[State, float, float]) -> float:
 
 
 @jit
-def _log_discount(x: float, parameters: tuple[State, float, float]) -> float:
+def _log_discount(x: float, parameters: tuple[TreeState, float, float]) -> float:
     """Return the log density of x = log(d/(1 − d))."""
     state, a, b = parameters
     d = 1.0 / (1.0 + math.exp(-x))
@@ -41,7 +41,7 @@ _draw_discount = slice_sampler(_log_discount)
 
 @jit
 def draw_concentration(
-    state: State,
+    state: TreeState,
     rng: RandomState,
     learn_factor: bool,
     factor_prior: tuple[float, float],

@@ -115,6 +115,9 @@ class Predictive(Protocol):
     def conditional_sample(self, x: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return ``x`` with a draw of what is missing given what is observed."""
 
+    def leave_one_out(self) -> FloatArray:
+        """Return the log density of what is observed of each row of the data given all others."""
+
 
 class PredictiveMaker(Protocol):
     """What rebuilds the predictive distributions of draws."""

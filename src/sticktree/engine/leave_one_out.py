@@ -19,6 +19,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.messages import edge_variance
@@ -27,7 +28,7 @@ from sticktree.engine.state import ALIVE, DISCOUNT, LEAVES, MADE, NOISE, ROOT, I
 from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
-__all__ = ["Observed", "log_leave_one_out"]
+__all__ = ["Observed", "leave_one_out", "log_leave_one_out"]
 
 NEGLIGIBLE = -40.0  # log of the weight, against the largest, below which a component is left out
 
@@ -44,6 +45,32 @@ class Observed(NamedTuple):
         """Say that nothing is missing."""
         pattern, none = np.full(n_data, NULL, dtype=np.int64), np.empty(0, dtype=np.int64)
         return cls(pattern, none, np.empty((0, dimension, dimension)))
+
+
+def leave_one_out(state: State, factor: FloatArray, missing: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return log p(what is observed of y_i | all other data, …) for every i, in standardised units.
+
+    ``factor`` is A, by which the data of the state are whitened; ``missing`` says which of their
+    entries are imputed.
+    """
+    n_data, dimension = missing.shape
+    observed = Observed.complete(n_data, dimension)
+    log_det = np.full(n_data, np.linalg.slogdet(factor)[1])
+    rows = np.flatnonzero(missing.any(axis=1))
+    if rows.size:
+        patterns, which = np.unique(missing[rows], axis=0, return_inverse=True)
+        observed = Observed(
+            observed.pattern,
+            (~patterns).sum(axis=1).astype(np.int64),
+            np.zeros((len(patterns), dimension, dimension)),
+        )
+        observed.pattern[rows] = which.ravel()
+        for k, gap in enumerate(patterns):
+            part = factor[~gap]
+            root = np.linalg.cholesky(part @ part.T)
+            observed.matrix[k, : observed.size[k]] = np.linalg.solve(root, part)
+            log_det[observed.pattern == k] = np.log(np.diag(root)).sum()
+    return np.asarray(log_leave_one_out(state, observed) - log_det)
 
 
 class Space(NamedTuple):

@@ -20,8 +20,9 @@ from sticktree.engine.gaps import (
     observed_log_density,
     observed_responsibilities,
 )
+from sticktree.engine.leave_one_out import leave_one_out
 from sticktree.engine.mixture import Mixture, log_density, predictive_mixture, responsibilities
-from sticktree.engine.state import empty_state
+from sticktree.engine.state import State, empty_state
 from sticktree.model import Model
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
             factor = np.diag(np.broadcast_to(factor, data.shape[1]))
         np.matmul(completed, np.linalg.inv(factor).T, out=state.data)
         rebuild(state, draw.tree, draw.concentration, draw.discount, draw.parameters["scales"])
-        yield SharedPredictive(predictive_mixture(state), factor)
+        yield SharedPredictive(predictive_mixture(state), factor, state, missing)
 
 
 class SharedPredictive:
@@ -57,12 +58,24 @@ class SharedPredictive:
         The components.
     factor : float array, shape (D, D)
         A.
+    state : State
+        The state that the mixture is made from.
+    missing : bool array, shape (N, D)
+        Which entries of its data are imputed.
     """
 
-    def __init__(self, mixture: Mixture, factor: FloatArray) -> None:
+    def __init__(
+        self, mixture: Mixture, factor: FloatArray, state: State, missing: npt.NDArray[np.bool_]
+    ) -> None:
         self.mixture = mixture
         self.factor = factor
+        self.state = state
+        self.missing = missing
         self.inverse = np.asarray(np.linalg.inv(factor), dtype=np.float64)
+
+    def leave_one_out(self) -> FloatArray:
+        """Return the log density of what is observed of each row of the data given all others."""
+        return leave_one_out(self.state, self.factor, self.missing)
 
     @property
     def node(self) -> IntArray:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from sticktree.engine.state import ALIVE, DISCOUNT, NOISE, ROOT, State
+from sticktree.engine.state import ALIVE, DISCOUNT, NOISE, ROOT, State, TreeState
 from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
@@ -124,7 +124,7 @@ def log_rising(x: float, length: int) -> float:
 
 
 @jit
-def log_tree_probability(state: State, c: float, d: float) -> float:
+def log_tree_probability(state: TreeState, c: float, d: float) -> float:
     """Return log Π g over all nodes above the leaves, with those on edges."""
     total = 0.0
     alone = math.lgamma(1.0 - d)

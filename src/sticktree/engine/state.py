@@ -11,7 +11,7 @@ arrays on, not forty, and finds what it needs of a node in one or two cache line
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.tree import NULL, Tree
 
-__all__ = ["ROOT", "Index", "State", "empty_state", "tree_of"]
+__all__ = ["ROOT", "Index", "State", "TreeState", "empty_state", "tree_of"]
 
 Index = npt.NDArray[np.int64]  # one type for all numbers of nodes: kernels then compile once
 ROOT = 0
@@ -71,6 +71,34 @@ LEVEL = np.dtype(
 )
 
 NEAR = np.dtype([("leaf", np.int64), ("weight", np.float64)])
+
+
+class TreeState(Protocol):
+    """What a state of any engine has of the tree and its prior; see `State`."""
+
+    @property
+    def leaf(self) -> Index:
+        """Where each datum sits."""
+
+    @property
+    def nodes(self) -> npt.NDArray[Any]:
+        """Links and counts of every node."""
+
+    @property
+    def order(self) -> Index:
+        """The nodes in use."""
+
+    @property
+    def sizes(self) -> Index:
+        """How many of each there are."""
+
+    @property
+    def levels(self) -> npt.NDArray[Any]:
+        """Concentrations."""
+
+    @property
+    def scalars(self) -> FloatArray:
+        """The factor c and the discount d come first."""
 
 
 class State(NamedTuple):

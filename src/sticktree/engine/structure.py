@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sticktree.checks import IntArray
-from sticktree.engine.state import ALIVE, FREE, LEAVES, MADE, ROOT, UNLISTED, State
+from sticktree.engine.state import ALIVE, FREE, LEAVES, MADE, ROOT, UNLISTED, State, TreeState
 from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 
@@ -65,7 +65,8 @@ def release_node(state: State, node: int) -> None:
 
 
 @inlined
-def link(state: State, node: int, parent: int) -> None:
+def link(state: TreeState, node: int, parent: int) -> None:
+    """Make a node that hangs nowhere the first child of another."""
     first = state.nodes[parent].first_child
     state.nodes[node].parent = parent
     state.nodes[node].previous_sibling = NULL
@@ -77,7 +78,8 @@ def link(state: State, node: int, parent: int) -> None:
 
 
 @inlined
-def unlink(state: State, node: int) -> None:
+def unlink(state: TreeState, node: int) -> None:
+    """Take a node out of the list of its parent's children."""
     parent, before, after = (
         state.nodes[node].parent,
         state.nodes[node].previous_sibling,
@@ -94,7 +96,7 @@ def unlink(state: State, node: int) -> None:
 
 
 @inlined
-def add_data(state: State, node: int, change: int) -> None:
+def add_data(state: TreeState, node: int, change: int) -> None:
     """Add to the number of data of a node and of all above it."""
     while node != NULL:
         state.nodes[node].n += change
@@ -146,7 +148,7 @@ def detach(state: State, node: int) -> int:
 
 
 @jit
-def list_nodes(state: State) -> None:
+def list_nodes(state: TreeState) -> None:
     """List the nodes in use, in the order of a depth-first walk."""
     count = 0
     node = ROOT

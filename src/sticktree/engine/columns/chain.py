@@ -63,7 +63,7 @@ class ColumnsChain:
         The chain's own source of randomness.
     """
 
-    traced = ("variance", "hyper")
+    traced: tuple[str, ...] = ("variance", "hyper")
 
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self._begin(data, model, rng)

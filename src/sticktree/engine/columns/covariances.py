@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.columns.state import (
@@ -114,7 +115,11 @@ def _draw_phi(
 
 @linked
 def _draw_row(
-    row: FloatArray, missing: FloatArray, mean: FloatArray, w: FloatArray, rng: RandomState
+    row: FloatArray,
+    missing: npt.NDArray[np.bool_],
+    mean: FloatArray,
+    w: FloatArray,
+    rng: RandomState,
 ) -> None:
     """Redraw the missing entries of a row ~ N(mean, W⁻¹) given the others."""
     size = row.size
@@ -145,7 +150,7 @@ def _draw_row(
 
 
 @jit
-def impute(state: State, rng: RandomState, missing: FloatArray) -> None:
+def impute(state: State, rng: RandomState, missing: npt.NDArray[np.bool_]) -> None:
     """Redraw all Gaussian entries that are missing. The sums of the leaves must follow."""
     size, column = state.gaussian.size, state.gaussian[0]
     depth = state.levels.size - 1

@@ -95,10 +95,10 @@ def expect(state: State, node: int) -> None:
 @linked
 def has_gaps(state: State, i: int) -> bool:
     """Tell whether a datum misses an entry."""
+    gaps = False
     for d in range(state.columns.size):
-        if math.isnan(state.data[i, d]):
-            return True
-    return False
+        gaps |= math.isnan(state.data[i, d])
+    return gaps
 
 
 @linked

@@ -140,11 +140,12 @@ def _draw_items(state: State, level: int, rng: RandomState) -> tuple[int, int]:
     n_items = 0
     for k in range(1, state.sizes[ALIVE]):
         node = state.order[k]
-        if state.nodes[node].level == level + 1 and node != i:
-            if state.nodes[state.nodes[node].parent].parent == above:
-                n_items += 1
-                if uniform(rng) * n_items < 1.0:
-                    j = node
+        if node == i or state.nodes[node].level != level + 1:
+            continue
+        if state.nodes[state.nodes[node].parent].parent == above:
+            n_items += 1
+            if uniform(rng) * n_items < 1.0:
+                j = node
     return i, j
 
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.special import gammainc, gammaincinv, logsumexp
 
-from sticktree.checks import FloatArray
-from sticktree.engine.columns.chain import rebuild
+from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.columns.chain import leave_one_out, rebuild
 from sticktree.engine.columns.datum import weigh_rows
 from sticktree.engine.columns.state import (
     CATEGORICAL,
@@ -56,7 +56,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[C
         rebuild(state, draw.tree, draw.concentration, draw.discount, draw.parameters)
         # Numbers for the new branches that depend on the draw alone: the same answer every time.
         seed = int(np.float64(draw.log_joint).view(np.uint64))
-        yield ColumnsPredictive(state, seed)
+        yield ColumnsPredictive(state, data, seed)
 
 
 class ColumnsPredictive:
@@ -66,13 +66,18 @@ class ColumnsPredictive:
     ----------
     node, level : int array, shape (K,)
         Where each component hangs or is, and where its new branch starts.
+    row, weight : int and float array, shape (K,)
+        Its row among the leaves of the state, and its probability.
     """
 
-    def __init__(self, state: State, seed: int) -> None:
+    def __init__(self, state: State, raw: FloatArray, seed: int) -> None:
         self.state = state
+        self.raw = raw  # the data, which may miss entries that the state has imputed
         self._words = random_state(np.random.default_rng(seed))
         nothing = np.empty((0, state.columns.size))
-        self.node, self.level, self.row, self.weight, _ = self._weigh(nothing)
+        node, level, self.row, self.weight, _ = self._weigh(nothing)
+        self.node: IntArray = node.astype(np.int32)
+        self.level: IntArray = level.astype(np.int32)
 
     def _weigh(self, x: FloatArray) -> tuple[Index, Index, Index, FloatArray, FloatArray]:
         state = self.state._replace(data=np.ascontiguousarray(x))
@@ -100,22 +105,25 @@ class ColumnsPredictive:
             out[part] = np.exp(weights - logsumexp(weights, axis=1, keepdims=True))
         return out
 
+    def leave_one_out(self) -> FloatArray:
+        """Return the log density of what is observed of each row of the data given all others."""
+        return leave_one_out(self.state, self.raw, self._words.copy())
+
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` rows."""
         which = rng.choice(self.weight.size, n, p=self.weight / self.weight.sum())
-        return self.conditional_sample(np.full((n, self.state.columns.size), np.nan), rng, which)
+        return self._sample(np.full((n, self.state.columns.size), np.nan), which, rng)
 
-    def conditional_sample(
-        self, x: FloatArray, rng: np.random.Generator, which: Index | None = None
-    ) -> FloatArray:
+    def conditional_sample(self, x: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return rows whose missing entries are drawn given those that are there."""
+        shares = np.cumsum(self.responsibilities(x), axis=1)
+        points = rng.uniform(size=(len(x), 1)) * shares[:, -1:]
+        return self._sample(x, np.argmax(shares > points, axis=1), rng)
+
+    def _sample(self, x: FloatArray, which: Index, rng: np.random.Generator) -> FloatArray:
+        """Draw the missing entries of rows, each from a given component."""
+        state, row = self.state, self.row[which]
         out = np.array(x, dtype=np.float64)
-        if which is None:
-            shares = np.cumsum(self.responsibilities(x), axis=1)
-            points = rng.uniform(size=(len(x), 1)) * shares[:, -1:]
-            which = np.argmax(shares > points, axis=1).astype(np.int64)
-        row = self.row[which]
-        state = self.state
         if state.sizes[FORM] == FULL:
             for i in np.flatnonzero(np.isnan(x[:, state.gaussian]).any(axis=1)):
                 mean, root, degrees = self._conditional(out[i], int(row[i]))

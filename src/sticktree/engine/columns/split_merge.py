@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from sticktree.checks import FloatArray
 from sticktree.engine.columns.leaves import (
     clear,
     has_gaps,
@@ -130,7 +131,7 @@ def _scan(
     side: Index,
     target: Index,
     forced: bool,
-    n: Index,
+    n: FloatArray,
     rng: RandomState,
 ) -> float:
     """Let every member choose a half in turn, or force it to ``target``; return log probability."""

@@ -1,0 +1,161 @@
+"""What the parameters of an estimator ask for: one model, or several to choose from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sticktree.checks import check_discount, check_positive
+from sticktree.model import Column, CovarianceType, LeafNoise, Model
+from sticktree.processes.divergence import (
+    Concentration,
+    ConstantDivergence,
+    LogDivergence,
+    resolve_concentration,
+)
+
+__all__ = ["Specification"]
+
+MOST_COLUMNS = 64  # Gaussian columns for which each leaf may have a full covariance of its own
+DEEPEST = 4  # the data choose among depths up to this, and the one that was asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """The parameters of an estimator, checked.
+
+    Attributes
+    ----------
+    base : Model
+        Every choice but those that depend on the data.
+    depth : int or None
+        The depth that was asked for.
+    divergence : object
+        A divergence, array or function of the level.
+    covariance_type, leaf_noise : str
+        What was asked for, "auto" included.
+    """
+
+    base: Model
+    depth: Any
+    divergence: Any
+    covariance_type: str
+    leaf_noise: str
+
+    @classmethod
+    def of(cls, parameters: dict[str, Any]) -> Specification:
+        """Check the parameters of an estimator that have to do with the model."""
+        families = {"log": LogDivergence(), "constant": ConstantDivergence()}
+        divergence = parameters["divergence"]
+        if isinstance(divergence, str):
+            if divergence not in families:
+                raise ValueError(
+                    f'divergence must be "log", "constant", an array, a function or a Divergence, '
+                    f"got {divergence!r}"
+                )
+            divergence = families[divergence]
+        resolved = _resolve(divergence, parameters["depth"])
+        for name, allowed in (
+            ("covariance_type", ("auto", "full", "diag", "spherical")),
+            ("leaf_noise", ("auto", "shared", "own")),
+            ("scales", ("per_level", "shared")),
+        ):
+            if parameters[name] not in allowed:
+                raise ValueError(f"{name} must be one of {allowed}, got {parameters[name]!r}")
+        if parameters["concentration"] is not None:
+            check_positive("concentration", parameters["concentration"])
+        if parameters["discount"] is not None:
+            check_discount(parameters["discount"])
+        base = Model(
+            shape=resolved.alpha,
+            private_step=resolved.private_step,
+            scales=parameters["scales"],
+            concentration=parameters["concentration"],
+            discount=parameters["discount"],
+            concentration_prior=_pair("concentration_prior", parameters),
+            precision_prior=_pair("precision_prior", parameters),
+            scale_prior=_pair("scale_prior", parameters),
+            discount_prior=_pair("discount_prior", parameters),
+            node_prior=_pair("node_prior", parameters),
+        )
+        return cls(
+            base,
+            parameters["depth"],
+            divergence,
+            parameters["covariance_type"],
+            parameters["leaf_noise"],
+        )
+
+    def candidates(self, columns: tuple[Column, ...]) -> list[tuple[str, Model]]:
+        """Return the models that are asked for, with their names."""
+        n_gaussian = sum(column.kind == "gaussian" for column in columns)
+        mixed = n_gaussian < len(columns)
+        if mixed and self.leaf_noise == "shared":
+            kinds = sorted({column.kind for column in columns} - {"gaussian"})
+            raise ValueError(
+                f'leaf_noise="shared" is for gaussian columns only, got {", ".join(kinds)}; say '
+                'leaf_noise="own"'
+            )
+        forms: list[tuple[LeafNoise, CovarianceType]] = []
+        if self.covariance_type != "auto":
+            own = mixed or self.leaf_noise == "own"
+            forms.append(("own" if own else "shared", self.covariance_type))  # type: ignore[arg-type]
+        else:
+            if not mixed and self.leaf_noise != "own":
+                forms.append(("shared", "full"))
+            if self.leaf_noise != "shared":
+                forms.append(("own", "diag"))
+                if 2 <= n_gaussian <= MOST_COLUMNS:
+                    forms.append(("own", "full"))
+        return [
+            (f"{noise} {form}, depth {depth}", self._model(noise, form, depth, columns))
+            for noise, form in forms
+            for depth in self._depths()
+        ]
+
+    def _depths(self) -> list[Any]:
+        """Return the depths to choose from: all that are fewer, if the data choose."""
+        if self.covariance_type != "auto" or not isinstance(
+            self.divergence, LogDivergence | ConstantDivergence
+        ):
+            return [self.depth]
+        # With the log divergence the last step is each datum's own: depth 2 has one level.
+        least = 2 if isinstance(self.divergence, LogDivergence) else 1
+        return sorted({*range(least, min(self.depth, DEEPEST) + 1), self.depth})
+
+    def _model(
+        self,
+        leaf_noise: LeafNoise,
+        covariance_type: CovarianceType,
+        depth: int,
+        columns: tuple[Column, ...],
+    ) -> Model:
+        resolved = _resolve(self.divergence, depth)
+        return replace(
+            self.base,
+            shape=resolved.alpha,
+            private_step=resolved.private_step,
+            covariance_type=covariance_type,
+            leaf_noise=leaf_noise,
+            columns=columns if leaf_noise == "own" else None,
+        )
+
+
+def _resolve(divergence: Any, depth: Any) -> Concentration:
+    """Resolve b(l); it is checked as a concentration, but here its name is another."""
+    try:
+        return resolve_concentration(divergence, depth)
+    except ValueError as error:
+        text = str(error)
+        if not text.startswith("depth must"):
+            text = text.replace("concentration", "divergence", 1)
+        raise ValueError(text) from None
+
+
+def _pair(name: str, parameters: dict[str, Any]) -> tuple[float, float]:
+    value = parameters[name]
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be two numbers greater than 0, got {value!r}") from None
+    return check_positive(f"{name}[0]", first), check_positive(f"{name}[1]", second)
