@@ -17,7 +17,7 @@ from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture
 from sticktree.posterior.diagnostics import ConvergenceWarning
 from sticktree.processes import ConstantDivergence, LogDivergence
 
-QUICK = {"n_chains": 2, "n_warmup": 20, "n_draws": 15, "random_state": 0}
+QUICK = {"covariance_type": "full", "n_chains": 2, "n_warmup": 20, "n_draws": 15, "random_state": 0}
 
 
 def rows(n_rows=24, dimension=2, seed=0):
@@ -150,7 +150,7 @@ def test_fit_that_is_refused_leaves_the_former_one_as_it_was(tmp_path, change):
 
 @pytest.mark.parametrize("kind", [DFPMixture, DPMixture, DirichletDiffusionTree])
 def test_clone_has_the_parameters_and_nothing_else(kind):
-    mixture = kind(discount=0.2, covariance_type="diag", **QUICK)
+    mixture = kind(**QUICK | {"discount": 0.2, "covariance_type": "diag"})
     copied = clone(quiet_fit(mixture, rows()))
     assert copied.get_params() == mixture.get_params()
     assert not hasattr(copied, "posterior_")

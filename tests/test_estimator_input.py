@@ -23,7 +23,14 @@ def rows(n_rows=24, dimension=2, seed=0):
 
 
 def fit(data, **parameters):
-    quick = {"depth": 3, "n_chains": 2, "n_warmup": 20, "n_draws": 15, "random_state": 0}
+    quick = {
+        "covariance_type": "full",
+        "depth": 3,
+        "n_chains": 2,
+        "n_warmup": 20,
+        "n_draws": 15,
+        "random_state": 0,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return DFPMixture(**quick | parameters).fit(data)

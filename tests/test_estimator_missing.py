@@ -37,7 +37,14 @@ def quiet_fit(mixture, data):
 
 
 def fit(data, **parameters):
-    quick = {"depth": 3, "n_chains": 2, "n_warmup": 60, "n_draws": 15, "random_state": 0}
+    quick = {
+        "covariance_type": "full",
+        "depth": 3,
+        "n_chains": 2,
+        "n_warmup": 60,
+        "n_draws": 15,
+        "random_state": 0,
+    }
     return quiet_fit(DFPMixture(**quick | parameters), data)
 
 

@@ -30,7 +30,14 @@ def start(n_chains=1, seed=0):
 
 
 def fit(data, **parameters):
-    quick = {"depth": 3, "n_chains": 2, "n_warmup": 10, "n_draws": 10, "random_state": 0}
+    quick = {
+        "covariance_type": "full",
+        "depth": 3,
+        "n_chains": 2,
+        "n_warmup": 10,
+        "n_draws": 10,
+        "random_state": 0,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return DFPMixture(**quick | parameters).fit(data)
@@ -185,7 +192,15 @@ def test_interrupted_runs_say_that_they_are_not_finished(monkeypatch, interrupte
 
 
 def test_draws_made_before_ctrl_c_are_kept_and_can_be_used(monkeypatch, interrupted):
-    mixture = DFPMixture(depth=3, n_chains=2, n_warmup=10, n_draws=2000, n_jobs=2, random_state=0)
+    mixture = DFPMixture(
+        depth=3,
+        covariance_type="full",
+        n_chains=2,
+        n_warmup=10,
+        n_draws=2000,
+        n_jobs=2,
+        random_state=0,
+    )
     with monkeypatch.context() as patch:
         interrupted(patch, n_sweeps=17)
         said = fit_interrupted(mixture)
@@ -204,7 +219,15 @@ def test_draws_made_before_ctrl_c_are_kept_and_can_be_used(monkeypatch, interrup
 
 
 def test_chains_that_never_began_do_not_spoil_an_interrupted_fit(monkeypatch, interrupted):
-    mixture = DFPMixture(depth=3, n_chains=3, n_warmup=2, n_draws=2000, n_jobs=1, random_state=0)
+    mixture = DFPMixture(
+        depth=3,
+        covariance_type="full",
+        n_chains=3,
+        n_warmup=2,
+        n_draws=2000,
+        n_jobs=1,
+        random_state=0,
+    )
     with monkeypatch.context() as patch:
         interrupted(patch, n_sweeps=8, n_chains=1)
         fit_interrupted(mixture)
@@ -219,7 +242,14 @@ def test_chains_that_never_began_do_not_spoil_an_interrupted_fit(monkeypatch, in
 
 def test_interrupted_fit_goes_on_with_warm_start(monkeypatch, interrupted):
     mixture = DFPMixture(
-        depth=3, n_chains=2, n_warmup=2, n_draws=40, n_jobs=2, random_state=0, warm_start=True
+        depth=3,
+        covariance_type="full",
+        n_chains=2,
+        n_warmup=2,
+        n_draws=40,
+        n_jobs=2,
+        random_state=0,
+        warm_start=True,
     )
     with monkeypatch.context() as patch:
         interrupted(patch, n_sweeps=8)
@@ -240,7 +270,15 @@ def test_interrupted_fit_goes_on_with_warm_start(monkeypatch, interrupted):
 @pytest.fixture
 def stopped_in_warm_up(monkeypatch, interrupted):
     """Return an estimator whose fit was interrupted before its first draw."""
-    mixture = DFPMixture(depth=3, n_chains=2, n_warmup=2000, n_jobs=2, n_draws=5, random_state=0)
+    mixture = DFPMixture(
+        depth=3,
+        covariance_type="full",
+        n_chains=2,
+        n_warmup=2000,
+        n_jobs=2,
+        n_draws=5,
+        random_state=0,
+    )
     with monkeypatch.context() as patch:
         interrupted(patch, n_sweeps=4)
         with pytest.raises(KeyboardInterrupt, match="during warm-up: there are no draws"):

@@ -11,7 +11,11 @@ from sticktree.posterior.diagnostics import ConvergenceWarning
 
 SETTINGS = {
     "default": {},
-    "one level": {"depth": 1, "divergence": "constant"},
+    "shared": {"covariance_type": "full"},
+    "one level": {"depth": 1, "divergence": "constant", "covariance_type": "full"},
+    "own diag": {"covariance_type": "diag", "leaf_noise": "own"},
+    "own full": {"covariance_type": "full", "leaf_noise": "own", "depth": 3},
+    "own spherical": {"covariance_type": "spherical", "leaf_noise": "own"},
     "diag": {"covariance_type": "diag"},
     "spherical, shared scales": {"covariance_type": "spherical", "scales": "shared"},
 }

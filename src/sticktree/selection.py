@@ -197,6 +197,7 @@ def select(
         for k, (name, model) in enumerate(candidates)
     }
     results: dict[str, LeaveOneOut] = {}
+    recorded: dict[str, list[list[FloatArray]]] = {}
     dropped_after: dict[str, int] = {}
     length, spent = 0, 0
     for round_ in range(1, N_ROUNDS + 1):
@@ -211,11 +212,14 @@ def select(
         first = int(warm_up * length)
         for name, group in pilots.items():
             used = [[record.densities for record in pilot.used(first)] for pilot in group]
-            results[name] = leave_one_out(np.array(used))
+            results[name] = leave_one_out(np.array(used), smooth=False)
+            recorded[name] = used
         if round_ < N_ROUNDS and length < schedule.n_sweeps:
             for name in _clearly_worse({name: results[name] for name in pilots}):
                 dropped_after[name] = length
                 del pilots[name]
+    for name in pilots:
+        results[name] = leave_one_out(np.array(recorded[name]))
     stacked = stacking_weights(np.column_stack([results[name].pointwise for name in pilots]))
     found = dict(zip(pilots, stacked.tolist(), strict=True))
     weights = {name: found.get(name, 0.0) for name in names}

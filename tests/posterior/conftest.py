@@ -35,7 +35,14 @@ def fit():
     """Return a quick fit; chains as short as these may well disagree."""
 
     def quick(data, **parameters):
-        quick = {"depth": 3, "n_chains": 2, "n_warmup": 30, "n_draws": 20, "random_state": 0}
+        quick = {
+            "covariance_type": "full",
+            "depth": 3,
+            "n_chains": 2,
+            "n_warmup": 30,
+            "n_draws": 20,
+            "random_state": 0,
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return DFPMixture(**quick | parameters).fit(data)

@@ -121,7 +121,9 @@ def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, b
         sticktree.estimator, "diagnose", lambda posterior: Diagnosis({"noise": 1.21}, {})
     )
     with pytest.warns(ConvergenceWarning, match=r"R-hat is 1\.21 for noise") as caught:
-        mixture = DFPMixture(n_chains=2, n_warmup=5, n_draws=5, random_state=0).fit(blobs())
+        mixture = DFPMixture(
+            covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0
+        ).fit(blobs())
     assert [record.filename for record in caught] == [__file__]
     assert mixture.diagnosis_.r_hat == {"noise": 1.21}
 
@@ -132,11 +134,15 @@ def test_fit_is_silent_where_chains_agree(monkeypatch, blobs):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        DFPMixture(n_chains=2, n_warmup=5, n_draws=5, random_state=0).fit(blobs())
+        DFPMixture(covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0).fit(
+            blobs()
+        )
 
 
 def test_fit_that_has_not_warmed_up_warns(blobs):
-    mixture = DFPMixture(depth=8, n_chains=4, n_warmup=0, n_draws=8, random_state=0)
+    mixture = DFPMixture(
+        depth=8, covariance_type="full", n_chains=4, n_warmup=0, n_draws=8, random_state=0
+    )
     with pytest.warns(ConvergenceWarning, match="the chains disagree"):
         mixture.fit(blobs(60, 3))
     assert max(mixture.diagnosis_.r_hat.values()) > 1.2

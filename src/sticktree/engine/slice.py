@@ -14,6 +14,9 @@ __all__ = ["slice_sampler"]
 MAX_STEPS = 50
 """Widths by which the bracket may grow; the slice is cut there, at no cost to correctness."""
 
+MAX_SHRINKS = 200
+"""Points that are tried; by then the bracket is far below rounding."""
+
 
 def slice_sampler(log_density: Callable[..., float]) -> Callable[..., float]:
     """Return a kernel that draws x from ``log_density(x, parameters)`` given the last draw.
@@ -35,7 +38,7 @@ def slice_sampler(log_density: Callable[..., float]) -> Callable[..., float]:
         while right > 0 and log_density(high, parameters) > level:
             high += width
             right -= 1
-        while True:
+        for _ in range(MAX_SHRINKS):
             x = low + uniform(rng) * (high - low)
             if log_density(x, parameters) > level:
                 return x
@@ -43,5 +46,6 @@ def slice_sampler(log_density: Callable[..., float]) -> Callable[..., float]:
                 low = x
             else:
                 high = x
+        return start
 
     return slice_sample

@@ -77,7 +77,7 @@ class LeaveOneOut:
         return "\n".join(lines)
 
 
-def leave_one_out(log_densities: FloatArray) -> LeaveOneOut:
+def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut:
     """Turn log densities of each row given the others, draw by draw, into those without the row.
 
     Parameters
@@ -85,6 +85,10 @@ def leave_one_out(log_densities: FloatArray) -> LeaveOneOut:
     log_densities : float array, shape (n_chains, n_draws, N)
         log p(y_i | rest) at every draw, as `Chain.leave_one_out` gives them. With fewer than 25
         draws in all, weights are not smoothed and k̂ is infinite.
+    smooth : bool, default=True
+        Without smoothing, which takes half a millisecond a row, the largest weights are cut at √S
+        times the mean of S weights (E. L. Ionides, Journal of Computational and Graphical
+        Statistics 17, 2008): rougher, but quick.
     """
     values = np.asarray(log_densities, dtype=np.float64)
     if values.ndim != 3 or 0 in values.shape:
@@ -98,8 +102,12 @@ def leave_one_out(log_densities: FloatArray) -> LeaveOneOut:
     pointwise, k_hat = np.full(len(rows), -math.inf), np.full(len(rows), math.inf)
     possible = np.flatnonzero((rows > -math.inf).all(axis=1))
     log_weights = -rows[possible]
-    for weights, i in zip(log_weights, possible, strict=True):
-        k_hat[i] = _smooth(weights)
+    if smooth:
+        for weights, i in zip(log_weights, possible, strict=True):
+            k_hat[i] = _smooth(weights)
+    else:
+        mean = logsumexp(log_weights, axis=1, keepdims=True) - math.log(rows.shape[1])
+        log_weights = np.minimum(log_weights, mean + 0.5 * math.log(rows.shape[1]))
     sums = logsumexp(log_weights + rows[possible], axis=1)
     pointwise[possible] = sums - logsumexp(log_weights, axis=1)
     return LeaveOneOut(float(pointwise.sum()), _standard_error(pointwise), pointwise, k_hat)

@@ -183,7 +183,7 @@ def _choose(
     depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
     gaps = has_gaps(state, i)
     fresh = set_paths(state)
-    best, chosen, which = -math.inf, NULL, NULL
+    best, chosen, which = -math.inf, np.int64(NULL), np.int64(NULL)
     if old != NULL:
         start = _race(state.nodes[old].path, rng)
         best, chosen = start + log_predictive(state, old, i, gaps, -math.inf), old
@@ -257,7 +257,7 @@ def weigh_rows(
     """
     depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
     fresh = set_paths(state)
-    size = SPARE if fresh > 0.0 else 0
+    size = SPARE - 1 if fresh > 0.0 else 0
     for k in range(state.sizes[ALIVE]):
         size += state.nodes[state.order[k]].level >= depth - 1
     node, level = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -276,7 +276,7 @@ def weigh_rows(
         at = _draw_place(state, fresh, rng)
         draw_chain(state, at, chain, rng)
         node[c], level[c] = at, state.nodes[at].level
-        leaf[c], weight[c] = _lend(state, k, chain), fresh / SPARE
+        leaf[c], weight[c] = _lend(state, k, chain), fresh / (SPARE - 1)
         c += 1
     values = np.empty((state.data.shape[0], size))
     for i in range(values.shape[0]):

@@ -7,7 +7,7 @@ from typing import Any
 
 from sticktree.checks import FloatArray
 from sticktree.engine.columns.families import log_constants, set_prior
-from sticktree.engine.columns.leaves import expect, part_evidence, renew
+from sticktree.engine.columns.leaves import expect, part_evidence, renew, set_empty
 from sticktree.engine.columns.state import NEGATIVE_BINOMIAL, SHAPE, State
 from sticktree.engine.random import RandomState
 from sticktree.engine.slice import slice_sampler
@@ -55,6 +55,7 @@ def hyper_sweep(state: State, rng: RandomState, mean: FloatArray, deviation: Flo
 def settle(state: State) -> None:
     """Recompute all that depends on φ and the hyper-parameters."""
     depth = state.levels.size - 1
+    set_empty(state)
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         if state.nodes[node].level == depth - 1:

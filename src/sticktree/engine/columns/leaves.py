@@ -63,6 +63,7 @@ __all__ = [
     "part_evidence",
     "put",
     "renew",
+    "set_empty",
 ]
 
 
@@ -157,9 +158,49 @@ def _update(state: State, leaf: int, i: int, sign: float) -> bool:
 @linked
 def renew(state: State, leaf: int) -> None:
     """Recompute the predictive density of a leaf from its sums and its parent."""
+    if state.nodes[leaf].level < state.levels.size - 1 and leaf != state.nodes.size - 1:
+        _imitate(state, leaf)
+        return
     if state.sizes[FORM] == FULL:
         factorise(state, leaf, giver(state, leaf))
     _fit(state, leaf)
+
+
+@linked
+def set_empty(state: State) -> None:
+    """Recompute the last spare row: what all empty leaves have in common."""
+    empty = state.nodes.size - 1
+    state.nodes[empty].level = state.levels.size - 2
+    for d in range(state.columns.size):
+        state.coordinates[empty, state.columns[d].offset, PRIOR] = 0.0
+    clear(state, empty)
+    renew(state, empty)
+
+
+@linked
+def _imitate(state: State, node: int) -> None:
+    """Give the empty leaf below a node all but its centre from the one that stands for all."""
+    empty = state.nodes.size - 1
+    state.nodes[node].base = state.nodes[empty].base
+    state.nodes[node].power = state.nodes[empty].power
+    for d in state.gaussian:
+        for k in range(WIDTH, BASE + 1):
+            state.entries[node, d, k] = state.entries[empty, d, k]
+        state.entries[node, d, CENTRE] = state.coordinates[node, state.columns[d].offset, PRIOR]
+    if state.sizes[FORM] == FULL:
+        state.nodes[node].log_det = state.nodes[empty].log_det
+        state.matrices[node, ROOT_OF] = state.matrices[empty, ROOT_OF]
+
+
+@inlined
+def _half_step(x: float) -> float:
+    """Return log Γ(x + ½) − log Γ(x): where x is large, by Stirling's series."""
+    if x < 20.0:
+        return math.lgamma(x + 0.5) - math.lgamma(x)
+    y = 1.0 / x
+    square = y * y
+    series = 1.0 / 192.0 - square * (1.0 / 640.0 - square * 17.0 / 14336.0)
+    return 0.5 * math.log(x) - y * (0.125 - square * series)
 
 
 @linked
@@ -185,7 +226,7 @@ def _fit(state: State, leaf: int) -> None:
             b_n = a * state.hyper[SCALE, d] + posterior_rate(state, leaf, d, u, kappa)
             a_n = a + 0.5 * n
             width = (kappa + n) / (2.0 * b_n * (kappa + n + 1.0))
-            base = math.lgamma(a_n + 0.5) - math.lgamma(a_n) + 0.5 * math.log(width / math.pi)
+            base = _half_step(a_n) + 0.5 * math.log(width / math.pi)
             if floor > 0.0:
                 base -= log_lower_gamma(a_n, b_n / floor)
             state.entries[leaf, d, WIDTH] = width

@@ -129,7 +129,7 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
 @linked
 def _draw_items(state: State, level: int, rng: RandomState) -> tuple[int, int]:
     """Draw a node one level down, and another below the same node two levels up from there."""
-    i, j, n_items = NULL, NULL, 0
+    i, j, n_items = np.int64(NULL), np.int64(NULL), 0
     for k in range(1, state.sizes[ALIVE]):
         node = state.order[k]
         if state.nodes[node].level == level + 1:

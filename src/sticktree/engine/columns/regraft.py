@@ -40,7 +40,7 @@ def regraft_sweep(state: State, rng: RandomState, n_moves: int) -> int:
         return 0
     for _ in range(n_moves):
         level = 1 + integer(rng, state.levels.size - 1)
-        chosen, n_nodes = NULL, 0
+        chosen, n_nodes = np.int64(NULL), 0
         for k in range(1, state.sizes[ALIVE]):
             node = state.order[k]
             if state.nodes[node].level == level:
@@ -162,7 +162,7 @@ def _place_leaf(
     for auxiliary in range(AUXILIARY):
         place = cut
         if auxiliary > 0 or state.nodes[cut].level == last:
-            place, lead = ROOT, -math.inf
+            place, lead = np.int64(ROOT), -math.inf
             for k in range(state.sizes[ALIVE]):
                 if state.nodes[state.order[k]].level < last:
                     value = weights[k] + gumbel(rng)

@@ -49,7 +49,7 @@ def split_merge(state: State, rng: RandomState) -> int:
     i = integer(rng, n_data)
     first = state.leaf[i]
     node = state.nodes[first].parent
-    j, n_others = NULL, 0
+    j, n_others = np.int64(NULL), 0
     for t in range(n_data):
         if t != i and state.nodes[state.leaf[t]].parent == node:
             n_others += 1
@@ -112,12 +112,12 @@ def split_merge(state: State, rng: RandomState) -> int:
         unlink(state, second)
         state.nodes[second].next_sibling = state.sizes[FREE]
         state.sizes[FREE] = second
-        _fill(state, first, i, j, members, side, 2)
+        _fill(state, first, i, j, members, side, np.int64(2))
     else:
         new = make_node(state, state.levels.size - 1)
         link(state, new, node)
-        _fill(state, first, i, i, members, side, 0)
-        _fill(state, new, j, j, members, side, 1)
+        _fill(state, first, i, i, members, side, np.int64(0))
+        _fill(state, new, j, j, members, side, np.int64(1))
     state.sizes[UNLISTED] = 1
     list_nodes(state)
     return 1

@@ -68,7 +68,9 @@ PHI, PRIOR, TOTAL = range(3)
 COUNT, SQUARES, CENTRE, WIDTH, POWER, BASE = range(6)
 # Of `State.matrices`: the sum of y yᵀ of a leaf, and the Cholesky factor of its scale matrix.
 OUTER, ROOT_OF = range(2)
-SPARE = 8  # rows past the tree: auxiliary nodes, or the halves of a leaf and both together
+# Rows past the tree: auxiliary nodes, or the halves of a leaf and both together; and last, the
+# empty leaf that stands for all.
+SPARE = 9
 
 NODE = np.dtype(
     [
@@ -139,7 +141,7 @@ def empty_state(data: FloatArray, model: Model) -> State:
     levels["alpha"] = c * levels["shape"]
     shape, rate = model.node_prior
     state = State(
-        data=np.array(data, dtype=np.float64, order="C"),
+        data=_dequantised(data, layout.floor) if full else data.copy(),
         leaf=np.full(n_data, NULL, dtype=np.int64),
         nodes=np.zeros(room, dtype=NODE),
         order=np.empty(room, dtype=np.int64),
@@ -165,6 +167,17 @@ def empty_state(data: FloatArray, model: Model) -> State:
         state.nodes[link] = NULL
     state.order[0] = ROOT
     return state
+
+
+def _dequantised(data: FloatArray, floor: FloatArray) -> FloatArray:
+    """Spread values that repeat evenly over one unit of their last digit, always in the same way.
+
+    With full covariances that takes the place of a floor: a leaf with the same value many times
+    would be flat otherwise.
+    """
+    unit = np.sqrt(12.0 * floor)
+    noise = np.random.default_rng(0).uniform(-0.5, 0.5, size=data.shape)
+    return np.asarray(data + unit * noise)
 
 
 def tree_of(state: State) -> Tree:

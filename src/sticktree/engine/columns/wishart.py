@@ -117,7 +117,7 @@ def log_t(state: State, leaf: int, i: int, gaps: bool, least: float) -> float:
     shrink = kappa / (kappa + 1.0)
     degrees = 2.0 * state.hyper[SHAPE, column] + state.entries[leaf, column, COUNT]
     x = np.empty(size)
-    there = 0
+    there = np.int64(0)
     for e in range(size):
         y = state.data[i, state.gaussian[e]]
         if not math.isnan(y):
