@@ -46,6 +46,7 @@ from sticktree.engine.columns.state import (
 )
 from sticktree.engine.columns.wishart import (
     factorise,
+    fit_t,
     log_t,
     update_factor,
     wishart_evidence,
@@ -233,6 +234,8 @@ def _fit(state: State, leaf: int) -> None:
             state.entries[leaf, d, POWER] = a_n + 0.5
             state.entries[leaf, d, BASE] = base
             state.nodes[leaf].base += base
+    if form == FULL and state.gaussian.size > 0:
+        fit_t(state, leaf)
 
 
 @linked

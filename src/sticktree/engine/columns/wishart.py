@@ -26,6 +26,7 @@ from sticktree.engine.columns.state import (
     ROOT_OF,
     SHAPE,
     TOTAL,
+    WIDTH,
     State,
 )
 from sticktree.jit import linked
@@ -33,6 +34,7 @@ from sticktree.jit import linked
 __all__ = [
     "cholesky",
     "factorise",
+    "fit_t",
     "log_t",
     "update_factor",
     "wishart_evidence",
@@ -105,49 +107,84 @@ def update_factor(factor: FloatArray, x: FloatArray, sign: float) -> bool:
 
 
 @linked
+def fit_t(state: State, leaf: int) -> None:
+    """Recompute what the predictive t of a leaf has in common for all data."""
+    size, column = state.gaussian.size, state.gaussian[0]
+    n = state.entries[leaf, column, COUNT]
+    degrees = 2.0 * state.hyper[SHAPE, column] + n
+    state.nodes[leaf].power = 0.5 * (degrees + size)
+    state.nodes[leaf].base = _log_peak(state, leaf, size, state.nodes[leaf].log_det)
+
+
+@linked
+def _log_peak(state: State, leaf: int, there: int, log_det: float) -> float:
+    """Return the log density of the predictive t of some of the columns at its centre."""
+    column = state.gaussian[0]
+    n = state.entries[leaf, column, COUNT]
+    kappa, degrees = state.hyper[KAPPA, column] + n, 2.0 * state.hyper[SHAPE, column] + n
+    return (
+        math.lgamma(0.5 * (degrees + there))
+        - math.lgamma(0.5 * degrees)
+        + 0.5 * there * math.log(kappa / ((kappa + 1.0) * math.pi))
+        - 0.5 * log_det
+    )
+
+
+@linked
 def log_t(state: State, leaf: int, i: int, gaps: bool, least: float) -> float:
     """Return the log predictive density of a datum's Gaussian entries at a leaf.
 
-    What is below ``least`` need not be exact. Entries that are missing are left out: the margin of
-    a t is a t with a part of the scale matrix.
+    What is below ``least`` need not be exact. Entries that are missing are left out.
     """
-    size = state.gaussian.size
-    column = state.gaussian[0]
+    if gaps:
+        return _log_t_of_part(state, leaf, i)
+    size, column = state.gaussian.size, state.gaussian[0]
     kappa = state.hyper[KAPPA, column] + state.entries[leaf, column, COUNT]
     shrink = kappa / (kappa + 1.0)
-    degrees = 2.0 * state.hyper[SHAPE, column] + state.entries[leaf, column, COUNT]
-    x = np.empty(size)
-    there = np.int64(0)
-    for e in range(size):
-        y = state.data[i, state.gaussian[e]]
-        if not math.isnan(y):
-            x[there] = y - state.entries[leaf, state.gaussian[e], CENTRE]
-            there += 1
-    if there == 0:
-        return 0.0
-    factor = state.matrices[leaf, ROOT_OF]
-    log_det = state.nodes[leaf].log_det
-    if gaps and there < size:
-        factor = np.empty((there, there))
-        log_det = cholesky(_observed_part(state, leaf, i, there), factor)
-    power = 0.5 * (degrees + there)
-    value = (
-        math.lgamma(power)
-        - math.lgamma(0.5 * degrees)
-        + 0.5 * there * math.log(shrink / math.pi)
-        - 0.5 * log_det
-    )
+    value, power = state.nodes[leaf].base, state.nodes[leaf].power
+    if value < least:
+        return -math.inf
     square = 0.0
     limit = math.expm1(min((value - least) / power, 700.0)) / shrink
-    for e in range(there):
-        residual = x[e]
+    # The width of each column has no other use here.
+    for e in range(size):
+        d = state.gaussian[e]
+        residual = state.data[i, d] - state.entries[leaf, d, CENTRE]
         for g in range(e):
-            residual -= factor[e, g] * x[g]
-        x[e] = residual / factor[e, e]
-        square += x[e] * x[e]
+            solved = state.entries[leaf, state.gaussian[g], WIDTH]
+            residual -= state.matrices[leaf, ROOT_OF, e, g] * solved
+        residual /= state.matrices[leaf, ROOT_OF, e, e]
+        state.entries[leaf, d, WIDTH] = residual
+        square += residual * residual
         if square > limit:
             return -math.inf
     return value - power * math.log1p(shrink * square)
+
+
+@linked
+def _log_t_of_part(state: State, leaf: int, i: int) -> float:
+    """Return the log density of what is there: the margin of a t is a t, too."""
+    x = np.empty(state.gaussian.size)
+    there = np.int64(0)
+    for d in state.gaussian:
+        if not math.isnan(state.data[i, d]):
+            x[there] = state.data[i, d] - state.entries[leaf, d, CENTRE]
+            there += 1
+    if there == 0:
+        return 0.0
+    factor = np.empty((there, there))
+    log_det = cholesky(_observed_part(state, leaf, i, there), factor)
+    square = 0.0
+    for e in range(there):
+        for g in range(e):
+            x[e] -= factor[e, g] * x[g]
+        x[e] /= factor[e, e]
+        square += x[e] * x[e]
+    n = state.entries[leaf, state.gaussian[0], COUNT]
+    kappa = state.hyper[KAPPA, state.gaussian[0]] + n
+    power = 0.5 * (2.0 * state.hyper[SHAPE, state.gaussian[0]] + n + there)
+    peak = _log_peak(state, leaf, there, log_det)
+    return peak - power * math.log1p(kappa / (kappa + 1.0) * square)
 
 
 @linked
