@@ -8,6 +8,7 @@ from sticktree.engine.columns.chain import rebuild, recount
 from sticktree.engine.columns.covariances import covariance_sweep, impute
 from sticktree.engine.columns.datum import move_data
 from sticktree.engine.columns.hyper import settle
+from sticktree.engine.columns.incomplete import log_lower_gamma
 from sticktree.engine.columns.leaves import (
     has_gaps,
     log_evidence,
@@ -15,7 +16,6 @@ from sticktree.engine.columns.leaves import (
     put,
     renew,
 )
-from sticktree.engine.columns.incomplete import log_lower_gamma
 from sticktree.engine.columns.nodes import node_sweep
 from sticktree.engine.columns.state import FORM, FULL, LOG_PSI, PHI, State, empty_state, tree_of
 from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR

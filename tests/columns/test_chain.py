@@ -1,4 +1,4 @@
-"""The chain of the columns model: its joint density against the twin's, and going on from a copy."""
+"""The chain of the columns model: its joint density is the twin's, and copies go on alike."""
 
 import numpy as np
 import pytest

@@ -29,9 +29,7 @@ MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")
     ],
     ids=["diag", "spherical", "full", "flat"],
 )
-def test_sweeps_and_new_data_together_keep_the_prior(
-    kinds, form, depth, choices, assert_same_mean
-):
+def test_sweeps_and_new_data_together_keep_the_prior(kinds, form, depth, choices, assert_same_mean):
     rng = np.random.default_rng([depth, len(kinds)])
     floor = np.where([kind == "gaussian" and form != "full" for kind in kinds], 0.2, 0.0)
     priors = model_of(kinds, form, depth, floor=floor, **choices)

@@ -145,7 +145,6 @@ def test_phi_with_full_covariances_has_its_conditional_law(words, assert_law, gr
         assert_law(np.array(draws)[::4, p], law)
 
 
-
 def test_psi_has_its_conditional_law(words, assert_law, grid_law):
     # With one column Ψ is a number.
     setting = replace(setting_of(("gaussian",), "full", 1), psi=np.array([[0.5]]))
