@@ -148,7 +148,7 @@ def sweep_keeping_psi(chain, gaps):
 
 @pytest.mark.parametrize(
     ("name", "depth"),
-    [(name, 2) for name in CASES] + [("gaussian", 1), ("full", 1), ("mixed", 3)],
+    [(name, 2) for name in CASES] + [("full", 1), ("mixed", 3)],
 )
 def test_sweeps_find_the_exact_posterior_of_tree_and_root(
     name, depth, assert_frequencies, assert_law, assert_independent, grid_law
@@ -170,7 +170,7 @@ def test_sweeps_find_the_exact_posterior_of_tree_and_root(
         chain.state.scalars[engine.LOG_PSI] = np.linalg.slogdet(setting.psi)[1]
         engine.settle(chain.state)
     census, root = engine.Census(trees), []
-    for sweep in range(2_400 * 3 + 50):
+    for sweep in range(2_000 * 3 + 50):
         if setting.form == "full":
             sweep_keeping_psi(chain, gaps)
         else:
