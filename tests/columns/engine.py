@@ -17,6 +17,7 @@ from sticktree.engine.columns.leaves import (
     renew,
 )
 from sticktree.engine.columns.nodes import node_sweep
+from sticktree.engine.columns.regraft import _set_prior_weights
 from sticktree.engine.columns.state import FORM, FULL, LOG_PSI, PHI, State, empty_state, tree_of
 from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR
 from sticktree.jit import jit
@@ -49,6 +50,13 @@ def predictive(state, leaf, i, least):
 @jit
 def evidence(state, leaf, node):
     return log_evidence(state, leaf, node)
+
+
+@jit
+def places_of_subtree(state, ceiling, m):
+    weights = np.full(state.sizes[ALIVE], np.nan)
+    _set_prior_weights(state, ceiling, m, weights)
+    return weights
 
 
 # ---- from the twin to the engine and back ----------------------------------------------------

@@ -14,7 +14,7 @@ from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of
 
-N_DATA, N_SWEEPS, N_DRAWS = 4, 4_000, 1_500
+N_DATA, N_SWEEPS, N_DRAWS = 4, 3_000, 1_200
 MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")
 
 
