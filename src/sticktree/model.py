@@ -113,8 +113,9 @@ class Model:
         """Return the columns side by side."""
         columns = self.columns or (Column(),) * n_columns
         kind = [column.kind for column in columns]
-        median = np.array([HYPER_PRIORS[k][0] for k in kind]).T
-        deviation = np.array([HYPER_PRIORS[k][1] for k in kind]).T
+        # In the order of C for any number of columns: kernels are compiled for one order.
+        median = np.array([HYPER_PRIORS[k][0] for k in kind]).T.copy()
+        deviation = np.array([HYPER_PRIORS[k][1] for k in kind]).T.copy()
         gaussian = [d for d, k in enumerate(kind) if k == "gaussian"]
         if self.covariance_type != "diag" and gaussian:
             deviation[:, gaussian[1:]] = 0.0  # one κ and one a for all

@@ -128,7 +128,7 @@ def test_posterior_of_the_root_is_that_of_weighted_draws(assert_mean):
     evidence = np.exp(exact.log_marginals(trees, data, setting)).sum()
     rng = np.random.default_rng(3)
     values = []
-    for _ in range(1_500):
+    for _ in range(700):
         tree = setting.law.sample(3, rng)
         phi = twin.sample_phi(tree, setting, rng)
         weight = np.exp(twin.log_likelihood(tree, phi, data, setting)) / evidence

@@ -182,7 +182,7 @@ def test_drawn_hyper_parameters_have_the_density_of_their_prior(kinds, form, ass
     rng = np.random.default_rng(8)
     model = model_of(kinds, form, hyper_sd=np.ones((3, len(kinds))))
     values = []
-    for _ in range(300):
+    for _ in range(200):
         setting = twin.sample_setting(model, rng)
         psi = np.eye(2) if setting.psi is None else setting.psi
         n_psi = 3 * (form == "full")  # entries of a symmetric matrix

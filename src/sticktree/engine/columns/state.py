@@ -157,7 +157,7 @@ def empty_state(data: FloatArray, model: Model) -> State:
         columns=columns,
         coordinates=np.zeros((room, coordinates, 3)),
         variance=np.full((depth, coordinates), rate / shape),
-        hyper=np.exp(layout.hyper_mean),
+        hyper=np.exp(layout.hyper_mean, order="C"),
         entries=np.zeros((room, n_columns, 6)),
         gaussian=gaussian,
         psi=model.psi * np.eye(gaussian.size if full else 0),

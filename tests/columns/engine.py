@@ -1,0 +1,181 @@
+"""The engine, put where the twin is and read back: settings, states, and sweeps of chosen moves."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sticktree.engine.columns.chain import rebuild, recount
+from sticktree.engine.columns.covariances import covariance_sweep, impute
+from sticktree.engine.columns.datum import move_data
+from sticktree.engine.columns.hyper import settle
+from sticktree.engine.columns.incomplete import log_lower_gamma
+from sticktree.engine.columns.leaves import (
+    has_gaps,
+    log_evidence,
+    log_predictive,
+    put,
+    renew,
+)
+from sticktree.engine.columns.nodes import node_sweep
+from sticktree.engine.columns.regraft import _set_prior_weights
+from sticktree.engine.columns.state import FORM, FULL, LOG_PSI, PHI, State, empty_state, tree_of
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR
+from sticktree.jit import jit
+from sticktree.model import Column, Model
+
+# ---- kernels that other kernels call only ----------------------------------------------------
+
+
+@jit
+def lower_gamma(a, x):
+    return log_lower_gamma(a, x)
+
+
+@jit
+def put_rows(state, leaf, rows, sign):
+    for i in rows:
+        put(state, leaf, i, sign)
+
+
+@jit
+def renew_leaf(state, leaf):
+    renew(state, leaf)
+
+
+@jit
+def predictive(state, leaf, i, least):
+    return log_predictive(state, leaf, i, has_gaps(state, i), least)
+
+
+@jit
+def evidence(state, leaf, node):
+    return log_evidence(state, leaf, node)
+
+
+@jit
+def places_of_subtree(state, ceiling, m):
+    weights = np.full(state.sizes[ALIVE], np.nan)
+    _set_prior_weights(state, ceiling, m, weights)
+    return weights
+
+
+# ---- from the twin to the engine and back ----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class GivenModel(Model):
+    """A model with other priors of κ, a and b; a deviation of 0 fixes one."""
+
+    hyper_mean: np.ndarray | None = None
+    hyper_deviation: np.ndarray | float = 0.0
+
+    def layout(self, n_columns):
+        layout = super().layout(n_columns)
+        deviation = np.broadcast_to(self.hyper_deviation, layout.hyper_deviation.shape)
+        # What has no use has no prior.
+        deviation = np.where(layout.hyper_deviation > 0, deviation, 0.0)
+        return replace(layout, hyper_mean=self.hyper_mean, hyper_deviation=deviation)
+
+
+def columns_of(kinds, width, floor):
+    return tuple(Column(*column) for column in zip(kinds, width.tolist(), floor, strict=True))
+
+
+def model_of(setting, **choices):
+    """Return a model with all that can be fixed at the values of a setting."""
+    fixed = {
+        "concentration": setting.c,
+        "discount": setting.discount,
+        "hyper_mean": np.log(setting.hyper),
+    }
+    return GivenModel(
+        setting.shape,
+        leaf_noise="own",
+        covariance_type=setting.form,
+        columns=columns_of(setting.kinds, setting.width, setting.floor),
+        **fixed | choices,
+    )
+
+
+def parameters_of(phi, setting):
+    none = np.empty((0, 0))
+    psi = setting.psi if setting.form == "full" else none
+    return {"phi": phi, "variance": setting.v, "hyper": setting.hyper, "psi": psi}
+
+
+def gaps_of(data, setting):
+    """Return where entries are imputed."""
+    gaps = np.isnan(data)
+    gaps[:, [kind != "gaussian" or setting.form != "full" for kind in setting.kinds]] = False
+    return gaps
+
+
+def state_of(tree, phi, data, setting):
+    """Return a state; Gaussian entries that a full covariance needs must not be missing."""
+    state = empty_state(data, model_of(setting))
+    inner = tree.level < setting.depth
+    rebuild(state, tree, setting.c, setting.discount, parameters_of(phi[inner], setting))
+    return state
+
+
+def copied(state):
+    return State(*(array.copy() for array in state))
+
+
+def phi_of(state):
+    """Return φ with a row for each node of `tree_of`; rows of leaves are NaN."""
+    order = state.order[: state.sizes[ALIVE]]
+    leaves = state.nodes["level"][order] == state.levels.size - 1
+    return np.where(leaves[:, None], np.nan, state.coordinates[order, :, PHI])
+
+
+def setting_in(state, setting):
+    """Return the setting with what the state has learned."""
+    return replace(
+        setting,
+        c=state.scalars[FACTOR],
+        discount=state.scalars[DISCOUNT],
+        v=state.variance.copy(),
+        hyper=state.hyper.copy(),
+        psi=state.psi.copy() if setting.form == "full" else None,
+    )
+
+
+class Census:
+    """Remembers which of the listed trees each state had."""
+
+    def __init__(self, trees):
+        self._place = {tree: k for k, tree in enumerate(trees)}
+        self._known = {}  # by the raw arrays: canonical forms are slow to make
+        self.visits = []
+
+    def add(self, state):
+        tree = tree_of(state)
+        raw = tree.parent.tobytes(), tree.leaf.tobytes(), tree.level.tobytes()
+        if raw not in self._known:
+            self._known[raw] = self._place[tree]
+        self.visits.append(self._known[raw])
+
+    @property
+    def counts(self):
+        return np.bincount(self.visits, minlength=len(self._place))
+
+
+# ---- sweeps that keep all hyper-parameters ---------------------------------------------------
+
+
+def redraw_phi(state, words, gaps):
+    """Redraw φ of all nodes, and what is imputed; Ψ is kept, which the engine would redraw."""
+    node_sweep(state, words)
+    if state.sizes[FORM] == FULL:
+        psi, log_psi = state.psi.copy(), state.scalars[LOG_PSI]
+        covariance_sweep(state, words, 1.0)
+        state.psi[:], state.scalars[LOG_PSI] = psi, log_psi
+        settle(state)
+        if gaps.any():
+            impute(state, words, gaps)
+            recount(state)
+
+
+def move_all_data(state, words):
+    move_data(state, np.arange(state.leaf.size), words)

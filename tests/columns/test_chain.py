@@ -1,0 +1,90 @@
+"""The chain of the columns model: its joint density is the twin's, and copies go on alike."""
+
+import numpy as np
+import pytest
+
+from sticktree.engine.columns.chain import ColumnsChain
+from sticktree.engine.columns.state import tree_of
+from tests.columns import engine, twin
+from tests.columns.test_twin import model_of
+
+KINDS = ("gaussian", "categorical", "poisson", "gaussian", "negative_binomial")
+NAN = np.nan
+
+
+def priors_of(form, depth, floor):
+    return model_of(KINDS, form, depth, floor=np.full(len(KINDS), floor))
+
+
+def engine_model(priors):
+    """Return the model of the engine with the twin's priors."""
+    _, width = twin.coordinates_of(priors.kinds, priors.categories)
+    return engine.GivenModel(
+        priors.shape,
+        leaf_noise="own",
+        covariance_type=priors.form,
+        columns=engine.columns_of(priors.kinds, width, priors.floor),
+        node_prior=priors.node_prior,
+        psi=priors.psi,
+        concentration_prior=priors.concentration_prior,
+        discount_prior=priors.discount_prior,
+        concentration=priors.concentration,
+        discount=priors.discount,
+        hyper_mean=priors.hyper_mean,
+        hyper_deviation=priors.hyper_sd,
+    )
+
+
+def data_of(priors, n_data, gaps, rng):
+    data = twin.sample_prior(priors, n_data, rng).data
+    data[rng.random(data.shape) < gaps] = NAN
+    return data
+
+
+FORMS = [("diag", 1, 0.0), ("diag", 3, 0.2), ("spherical", 2, 0.2), ("full", 1, 0.0)]
+FORMS += [("full", 2, 0.0)]
+
+
+@pytest.mark.parametrize(("form", "depth", "floor"), FORMS)
+def test_joint_density_is_that_of_the_twin(form, depth, floor):
+    rng = np.random.default_rng(depth)
+    priors = priors_of(form, depth, floor)
+    data = data_of(priors, 12, 0.2, rng)
+    chain = ColumnsChain(data, engine_model(priors), rng)
+    draw = twin.sample_setting(priors, rng)
+    seen = []
+    for _ in range(4):
+        for _ in range(5):
+            chain.sweep()
+        state = chain.state
+        setting = engine.setting_in(state, draw)
+        tree, phi = tree_of(state), engine.phi_of(state)
+        # Under the full form the data of the state have what is imputed.
+        expected = twin.log_joint(tree, phi, state.data, setting)
+        expected += twin.log_hyper_prior(setting, priors)
+        assert chain.log_joint() == pytest.approx(expected, abs=1e-8)
+        seen.append((tree, chain.log_joint()))
+    assert len(set(seen)) > 1
+    there = ~np.isnan(data)
+    assert (chain.state.data[there] == data[there]).all()
+
+
+@pytest.mark.parametrize(("form", "depth", "floor"), FORMS)
+def test_restored_chain_goes_on_with_the_identical_draws(form, depth, floor):
+    rng = np.random.default_rng(depth)
+    priors = priors_of(form, depth, floor)
+    data, model = data_of(priors, 12, 0.2, rng), engine_model(priors)
+    chain = ColumnsChain(data, model, rng)
+    for _ in range(10):
+        chain.sweep()
+    saved = chain.snapshot()
+    other = ColumnsChain.restored(data, model, np.random.default_rng(5), saved)
+    assert other.log_joint() == chain.log_joint()
+    for _ in range(10):
+        chain.sweep()
+        other.sweep()
+    assert chain.tree() == other.tree()
+    assert chain.log_joint() == other.log_joint()
+    for name, value in chain.parameters().items():
+        assert (value == other.parameters()[name]).all(), name
+    assert (chain.leave_one_out() == other.leave_one_out()).all()
