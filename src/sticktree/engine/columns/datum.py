@@ -18,7 +18,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.columns.leaves import expect, has_gaps, log_predictive, put
-from sticktree.engine.columns.state import PHI, SPARE, State
+from sticktree.engine.columns.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.columns.structure import grow, hang, make_node, prune
 from sticktree.engine.random import RandomState, normal, uniform
 from sticktree.engine.state import ALIVE, DISCOUNT, FREE, ROOT, UNLISTED, Index
@@ -183,7 +183,7 @@ def _choose(
     depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
     gaps = has_gaps(state, i)
     fresh = set_paths(state)
-    best, chosen, which = -math.inf, np.int64(NULL), np.int64(NULL)
+    best, chosen, which = -math.inf, NOWHERE, NOWHERE
     if old != NULL:
         start = _race(state.nodes[old].path, rng)
         best, chosen = start + log_predictive(state, old, i, gaps, -math.inf), old

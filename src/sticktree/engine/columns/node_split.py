@@ -16,7 +16,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.engine.columns.approximate import approximate
 from sticktree.engine.columns.leaves import expect, log_evidence, renew
-from sticktree.engine.columns.state import PHI, SPARE, State
+from sticktree.engine.columns.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.columns.structure import make_node
 from sticktree.engine.random import RandomState, integer, normal, uniform
 from sticktree.engine.seats import log_rising
@@ -129,7 +129,7 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
 @linked
 def _draw_items(state: State, level: int, rng: RandomState) -> tuple[int, int]:
     """Draw a node one level down, and another below the same node two levels up from there."""
-    i, j, n_items = np.int64(NULL), np.int64(NULL), 0
+    i, j, n_items = NOWHERE, NOWHERE, 0
     for k in range(1, state.sizes[ALIVE]):
         node = state.order[k]
         if state.nodes[node].level == level + 1:

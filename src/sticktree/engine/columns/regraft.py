@@ -15,14 +15,13 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.engine.columns.datum import draw_chain
 from sticktree.engine.columns.leaves import expect, log_evidence
-from sticktree.engine.columns.state import PHI, SPARE, State
+from sticktree.engine.columns.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.columns.structure import grow, hang, prune
 from sticktree.engine.random import RandomState, gumbel, integer, normal
 from sticktree.engine.seats import log_rising
 from sticktree.engine.state import ALIVE, DISCOUNT, ROOT
 from sticktree.engine.structure import add_data, list_nodes
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
 
 __all__ = ["regraft", "regraft_sweep"]
 
@@ -40,7 +39,7 @@ def regraft_sweep(state: State, rng: RandomState, n_moves: int) -> int:
         return 0
     for _ in range(n_moves):
         level = 1 + integer(rng, state.levels.size - 1)
-        chosen, n_nodes = np.int64(NULL), 0
+        chosen, n_nodes = NOWHERE, 0
         for k in range(1, state.sizes[ALIVE]):
             node = state.order[k]
             if state.nodes[node].level == level:
@@ -162,7 +161,7 @@ def _place_leaf(
     for auxiliary in range(AUXILIARY):
         place = cut
         if auxiliary > 0 or state.nodes[cut].level == last:
-            place, lead = np.int64(ROOT), -math.inf
+            place, lead = NOWHERE, -math.inf
             for k in range(state.sizes[ALIVE]):
                 if state.nodes[state.order[k]].level < last:
                     value = weights[k] + gumbel(rng)

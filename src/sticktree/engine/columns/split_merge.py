@@ -20,7 +20,7 @@ from sticktree.engine.columns.leaves import (
     put,
     renew,
 )
-from sticktree.engine.columns.state import SPARE, State
+from sticktree.engine.columns.state import NOWHERE, SPARE, State
 from sticktree.engine.columns.structure import make_node
 from sticktree.engine.random import RandomState, integer, uniform
 from sticktree.engine.state import DISCOUNT, FREE, UNLISTED, Index
@@ -49,7 +49,7 @@ def split_merge(state: State, rng: RandomState) -> int:
     i = integer(rng, n_data)
     first = state.leaf[i]
     node = state.nodes[first].parent
-    j, n_others = np.int64(NULL), 0
+    j, n_others = NOWHERE, 0
     for t in range(n_data):
         if t != i and state.nodes[state.leaf[t]].parent == node:
             n_others += 1
@@ -108,16 +108,27 @@ def split_merge(state: State, rng: RandomState) -> int:
     )
     if not math.log(1.0 - uniform(rng)) < (-log_ratio if merging else log_ratio):
         return 0
+    # The data of both leaves, those of the first half first.
+    rows = np.empty(n_members + 2, dtype=np.int64)
+    rows[0], rows[n_members + 1] = i, j
+    low, high = 1, n_members
+    for t in range(n_members):
+        if side[t] == 0:
+            rows[low] = members[t]
+            low += 1
+        else:
+            rows[high] = members[t]
+            high -= 1
     if merging:
         unlink(state, second)
         state.nodes[second].next_sibling = state.sizes[FREE]
         state.sizes[FREE] = second
-        _fill(state, first, i, j, members, side, np.int64(2))
+        _fill(state, first, rows)
     else:
         new = make_node(state, state.levels.size - 1)
         link(state, new, node)
-        _fill(state, first, i, i, members, side, np.int64(0))
-        _fill(state, new, j, j, members, side, np.int64(1))
+        _fill(state, first, rows[:low])
+        _fill(state, new, rows[low:])
     state.sizes[UNLISTED] = 1
     list_nodes(state)
     return 1
@@ -159,20 +170,11 @@ def _scan(
 
 
 @linked
-def _fill(state: State, leaf: int, i: int, j: int, members: Index, side: Index, which: int) -> None:
-    """Give a leaf i, j and the members of one half, or all members if ``which`` is 2."""
+def _fill(state: State, leaf: int, rows: Index) -> None:
+    """Make these data those of a leaf."""
     clear(state, leaf)
     renew(state, leaf)
-    state.nodes[leaf].n = 0
-    for t in range(members.size + 2):
-        if t < members.size:
-            if which != 2 and side[t] != which:
-                continue
-            datum = members[t]
-        else:
-            datum = i if t == members.size else j
-            if t > members.size and i == j:
-                continue
-        state.leaf[datum] = leaf
-        state.nodes[leaf].n += 1
-        put(state, leaf, datum, 1.0)
+    for i in rows:
+        state.leaf[i] = leaf
+        put(state, leaf, i, 1.0)
+    state.nodes[leaf].n = rows.size

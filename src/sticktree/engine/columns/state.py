@@ -31,6 +31,7 @@ __all__ = [
     "KAPPA",
     "LOG_PSI",
     "NEGATIVE_BINOMIAL",
+    "NOWHERE",
     "OUTER",
     "PHI",
     "POISSON",
@@ -71,6 +72,10 @@ OUTER, ROOT_OF = range(2)
 # Rows past the tree: auxiliary nodes, or the halves of a leaf and both together; and last, the
 # empty leaf that stands for all.
 SPARE = 9
+
+# NULL as a kernel's variable: a number that is known when a kernel is compiled would be a type of
+# its own, and all that takes it would be compiled once more.
+NOWHERE: int = np.int64(NULL)  # type: ignore[assignment]
 
 NODE = np.dtype(
     [

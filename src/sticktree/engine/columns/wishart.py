@@ -165,7 +165,7 @@ def log_t(state: State, leaf: int, i: int, gaps: bool, least: float) -> float:
 def _log_t_of_part(state: State, leaf: int, i: int) -> float:
     """Return the log density of what is there: the margin of a t is a t, too."""
     x = np.empty(state.gaussian.size)
-    there = np.int64(0)
+    there = 0
     for d in state.gaussian:
         if not math.isnan(state.data[i, d]):
             x[there] = state.data[i, d] - state.entries[leaf, d, CENTRE]
