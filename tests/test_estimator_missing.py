@@ -185,7 +185,7 @@ def test_columns_without_a_value_are_named():
     data[:, [0, 2]] = NAN
     with pytest.raises(ValueError, match=r"X must have a value in every column.* columns 0, 2;"):
         fit(data)
-    with pytest.raises(ValueError, match="only NaN in columns 'a', 'c'; remove"):
+    with pytest.raises(ValueError, match="only missing ones in columns 'a', 'c'; remove"):
         fit(pd.DataFrame(data, columns=["a", "b", "c"]))
     with pytest.raises(ValueError, match="only NaN in column 1;"):
         fit(np.column_stack([complete()[:, 0], np.full(40, NAN)]), standardize=False)
@@ -193,8 +193,8 @@ def test_columns_without_a_value_are_named():
 
 def test_columns_are_standardised_by_what_is_observed(full):
     data = with_gaps(complete())
-    np.testing.assert_allclose(full._centre, np.nanmean(data, axis=0))
-    np.testing.assert_allclose(full._spread, np.nanstd(data, axis=0))
+    np.testing.assert_allclose(full._preparation.centre, np.nanmean(data, axis=0))
+    np.testing.assert_allclose(full._preparation.spread, np.nanstd(data, axis=0))
 
 
 def test_nullable_columns_of_a_frame_are_taken_as_missing(full):

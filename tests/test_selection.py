@@ -114,20 +114,24 @@ def test_budget_is_kept(budget, data, monkeypatch):
 def test_at_most_a_hundred_records_of_a_chain_are_used(data, monkeypatch):
     shapes = []
     original = selection.leave_one_out
-    monkeypatch.setattr(selection, "leave_one_out", lambda x: shapes.append(x.shape) or original(x))
+    monkeypatch.setattr(
+        selection,
+        "leave_one_out",
+        lambda x, **options: shapes.append(x.shape) or original(x, **options),
+    )
     choose(data, ("narrow", NARROW), schedule=Schedule(10, 500))
-    assert [shape[0] for shape in shapes] == [2, 2, 2]
+    assert [shape[0] for shape in shapes] == [2, 2, 2, 2]
     sizes = [shape[1] for shape in shapes]
-    assert 30 <= sizes[0] < sizes[1] < sizes[2] == 100
+    assert 30 <= sizes[0] < sizes[1] < sizes[2] == sizes[3] == 100
 
 
 def test_records_are_evenly_spaced():
-    pilot = selection._Pilot(None, None, None, 1)
-    pilot.records = [(k, k) for k in range(1, 501)]
-    assert pilot.used(100) == list(range(104, 501, 4))
+    pilot = selection._Pilot(None, None, None, 1, None)
+    pilot.records = [selection._Record(k, k, None) for k in range(1, 501)]
+    assert [record.densities for record in pilot.used(100)] == list(range(104, 501, 4))
     assert len(pilot.records) == 400
     pilot.records = pilot.records[-30:]
-    assert pilot.used(0) == list(range(471, 501))
+    assert [record.densities for record in pilot.used(0)] == list(range(471, 501))
 
 
 def made(values):
@@ -192,7 +196,7 @@ def test_text_and_html(chosen):
     assert len(lines) == 5
     assert lines[4].endswith("40 sweeps")
     assert chosen._repr_html_().count("<tr>") == 4
-    odd = Selection({"<b>": made([1.0, 2.0])}, {"<b>": 1.0}, {}, 2)
+    odd = Selection({"<b>": made([1.0, 2.0])}, {"<b>": 1.0}, {}, 2, {}, {})
     assert "&lt;b&gt;" in odd._repr_html_()
     assert "dropped" not in str(odd)
 

@@ -337,7 +337,7 @@ MISTAKES = {
     "one category": ([["a"], ["a"]], ["categorical"], r"one value only, 'a'"),
     "names": ([[f"id{k}"] for k in range(30)], ["categorical"], r"another value in every row"),
     "many": ([[k // 2] for k in range(2002)], ["categorical"], r"has 1001 categories, more than"),
-    "empty": ([[1.0, None], [2.0, ""]], None, r"column 1 has no values at all"),
+    "empty": ([[1.0, None], [2.0, ""]], None, r"only missing ones in column 1; remove"),
     "unknown kind": ([[1.0]], ["gausian"], r"columns\[0\] must be .*did you mean 'gaussian'\?"),
     "kind": ([[1.0]], {0: 5}, r"columns\[0\] must be one of gaussian, .* got 5"),
     "too few": ([[1.0, 2.0]], ["gaussian"], r"each of the 2 columns of X, got 1"),
@@ -381,7 +381,7 @@ def test_mistakes_in_frames_have_names(frame):
         read_table(frame(people()), {"sex": "gaussian"})
     with pytest.raises(ValueError, match=r"'smoke', .*did you mean 'smokes'\?.* 'dose', 'age'"):
         read_table(frame(people()), {"smoke": "bernoulli"})
-    with pytest.raises(ValueError, match=r"column 'a' has no values"):
+    with pytest.raises(ValueError, match=r"only missing ones in column 'a'"):
         read_table(frame({"a": [None, None], "b": [1.0, 2.0]}))
 
 

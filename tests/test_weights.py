@@ -22,7 +22,7 @@ def test_a_number_is_the_weight_of_every_row():
         ([1, 1, 0.5], r"sample_weight\[2\] = 0.5: weights count how often a row occurs"),
         ([1, np.nan, 1], r"sample_weight\[1\] = nan: weights must be finite"),
         ([np.inf, 1, 1], r"sample_weight\[0\] = inf: weights must be finite"),
-        ([0, 0, 0], r"0 for every row"),
+        ([0, 0, 0], r"zero for every row"),
         ([1, 1], r"each of the 3 rows, got an array of shape \(2,\)"),
         ([[1], [1], [1]], r"shape \(3, 1\)"),
         (["a", "b", "c"], r"must be a number for each row"),

@@ -43,7 +43,7 @@ from sticktree.progress import watching
 from sticktree.sampling import Run, Schedule, sample
 from sticktree.selection import Selection, select
 from sticktree.specification import Specification
-from sticktree.table import Columns, read_table
+from sticktree.table import Columns, Table, read_table
 from sticktree.tree import Tree
 from sticktree.weights import expand
 
@@ -262,10 +262,14 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         resolution = check_resolution(self.resolution)
         _check_level(self.level, specification.base.depth)
         going_on = self.warm_start and hasattr(self, "_runs")
-        preparation, x = self._prepared(X, reset=not going_on)
-        rows = expand(1 if sample_weight is None else sample_weight, len(x))
+        table = self._read(X, reset=not going_on)
+        rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
+        if going_on:
+            preparation = self._preparation
+        else:
+            preparation = Preparation.of(table.values[rows], table.columns, self.standardize)
+        x = preparation.standardised(table.values)
         data = x[rows]
-        check_observed("X", data, getattr(self, "feature_names_in_", None))
         known = self._known()
         seed = _seed_sequence(self.random_state)
         selection: Selection | None = None
@@ -602,10 +606,10 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
     def _asked(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return rows that are asked about, in the units of the engine."""
         check_is_fitted(self)
-        return self._prepared(X, reset=False)[1]
+        return self._preparation.standardised(self._read(X, reset=False).values)
 
-    def _prepared(self, X: Any, *, reset: bool) -> tuple[Preparation, FloatArray]:  # noqa: N803
-        """Read rows, like those of the fit unless ``reset``; return them in the engine's units."""
+    def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
+        """Read rows, like those of the fit unless ``reset``."""
         columns = self.columns
         if columns is None and not hasattr(X, "columns"):
             X = validate_data(  # noqa: N806
@@ -617,14 +621,12 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         else:
             validate_data(self, X, reset=reset, skip_check_array=True)
         if not reset:
-            return self._preparation, self._preparation.standardised(self.columns_.encode(X))
+            return read_table(X, table=self.columns_)
         table = read_table(X, columns)
-        found = table.columns
         given = columns if isinstance(columns, dict) else dict(enumerate(columns or ()))
-        if set(found.kinds) != {"gaussian"} and len(given) < len(found):
-            warnings.warn(found.describe(), ColumnsWarning, stacklevel=3)
-        preparation = Preparation.of(table, self.standardize)
-        return preparation, preparation.standardised(table.values)
+        if set(table.columns.kinds) != {"gaussian"} and len(given) < len(table.columns):
+            warnings.warn(table.columns.describe(), ColumnsWarning, stacklevel=3)
+        return table
 
 
 def _also_save(

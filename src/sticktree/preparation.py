@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.checks import FloatArray, as_numbers
+from sticktree.checks import FloatArray, as_numbers, check_observed
 from sticktree.model import Column
-from sticktree.table import Columns, Table, smallest_gap
+from sticktree.table import Columns, smallest_gap
 
 __all__ = ["Preparation", "check_resolution"]
 
@@ -33,13 +33,14 @@ class Preparation:
     spread: FloatArray
 
     @classmethod
-    def of(cls, table: Table, standardize: bool) -> Preparation:
-        """Measure a table."""
-        centre, spread = np.zeros(len(table.columns)), np.ones(len(table.columns))
-        if standardize:
-            gaussian = [kind == "gaussian" for kind in table.columns.kinds]
-            centre[gaussian], spread[gaussian] = _location_and_scale(table.values[:, gaussian])
-        return cls(table.columns, centre, spread)
+    def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Preparation:
+        """Measure encoded rows."""
+        check_observed("X", values, columns.names if columns.container != "array" else None)
+        centre, spread = np.zeros(len(columns)), np.ones(len(columns))
+        gaussian = [kind == "gaussian" for kind in columns.kinds]
+        if standardize and any(gaussian):
+            centre[gaussian], spread[gaussian] = _location_and_scale(values[:, gaussian])
+        return cls(columns, centre, spread)
 
     def standardised(self, values: FloatArray) -> FloatArray:
         """Return encoded rows in the units of the engine."""

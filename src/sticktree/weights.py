@@ -39,7 +39,7 @@ def expand(weights: Any, n_rows: int) -> npt.NDArray[np.int64]:
         "sampling weights, round them after scaling, or draw rows in proportion to them",
     )
     if not counts.any():
-        raise ValueError("sample_weight is 0 for every row: no data are left")
+        raise ValueError("sample_weight is zero for every row: no data are left")
     return np.repeat(np.arange(n_rows), counts.astype(np.int64))
 
 

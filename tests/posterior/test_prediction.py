@@ -243,8 +243,8 @@ def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(
     means, deviations, weights = [], [], []
     for predictive in predictives(mixture):
         part = predictive.mixture
-        seen = predictive.factor.T @ (mixture._spread * direction)
-        means.append(mixture._centre @ direction + part.mean @ seen)
+        seen = predictive.factor.T @ (mixture._preparation.spread * direction)
+        means.append(mixture._preparation.centre @ direction + part.mean @ seen)
         deviations.append(np.sqrt(part.variance) * np.linalg.norm(seen))
         weights.append(part.weight / len(mixture.posterior_))
     means, deviations, weights = map(np.concatenate, (means, deviations, weights))

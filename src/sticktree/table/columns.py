@@ -195,9 +195,12 @@ def read_table(X: Any, columns: Any = None, table: Columns | None = None) -> Tab
     raws, container = read(X)
     names = tuple(raw.name for raw in raws)
     given = declared_kinds(columns, names, named=container != "array")
-    for raw in raws:
-        if is_empty(raw):
-            raise ValueError(f"{raw.label} has no values at all; remove it")
+    empty = [raw.name for raw in raws if is_empty(raw)]
+    if empty:
+        raise ValueError(
+            "Input X must have a value in every column, got only missing ones in "
+            f"column{'s' * (len(empty) > 1)} {_some(empty)}; remove such columns"
+        )
     kinds = [
         inferred_kind(raw) if kind is None else kind for raw, kind in zip(raws, given, strict=True)
     ]

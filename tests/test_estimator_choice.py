@@ -1,0 +1,139 @@
+"""The data choose: noise, covariance and depth by leave-one-out density, and what comes of it."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sticktree import DFPMixture, DPMixture
+from sticktree.posterior.diagnostics import ConvergenceWarning
+
+QUICK = {"n_chains": 2, "n_warmup": 60, "n_draws": 60, "random_state": 0, "progress": False}
+
+
+def fit(data, *, sample_weight=None, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return DFPMixture(**QUICK | parameters).fit(data, sample_weight=sample_weight)
+
+
+def uneven(n=60, seed=0):
+    """Make two clusters of the same place and very different spread in two columns."""
+    rng = np.random.default_rng(seed)
+    wide = rng.normal(size=(n, 2)) * [3.0, 0.05] + [0.0, 4.0]
+    narrow = rng.normal(size=(n, 2)) * [0.05, 3.0] - [0.0, 8.0]
+    return np.vstack([wide, narrow])
+
+
+@pytest.fixture(scope="module")
+def chosen():
+    return fit(uneven(), depth=3)
+
+
+def test_own_noise_is_chosen_where_clusters_differ_in_spread(chosen):
+    assert chosen.leaf_noise_ == "own"
+    assert chosen.depth_ in (2, 3)
+    assert chosen.selection_.best.startswith("own")
+    names = [row["name"] for row in chosen.selection_.table]
+    assert sorted(names) == sorted(
+        f"{form}, depth {depth}"
+        for form in ("shared full", "own diag", "own full")
+        for depth in (2, 3)
+    )
+    assert "own" in str(chosen.selection_)
+
+
+def test_choice_costs_at_most_half_a_fit(chosen):
+    n_candidates = len(chosen.selection_.table)
+    assert chosen.selection_.n_sweeps <= max(0.5 * 2 * 120, 2 * n_candidates)
+
+
+def test_choice_is_the_same_for_any_number_of_threads(chosen):
+    again = fit(uneven(), depth=3, n_jobs=1)
+    assert again.selection_.weights == chosen.selection_.weights
+    np.testing.assert_array_equal(again.labels_, chosen.labels_)
+
+
+def test_one_model_is_fitted_without_a_choice():
+    mixture = fit(uneven(), covariance_type="diag")
+    assert mixture.selection_ is None
+    assert (mixture.leaf_noise_, mixture.covariance_type_, mixture.depth_) == ("shared", "diag", 4)
+    with pytest.raises(ValueError, match='stack needs several models: fit with covariance_type="a'):
+        mixture.stack()
+
+
+def test_stack_is_the_weighted_mean_of_densities_and_foresees_at_least_as_well(chosen):
+    stack = chosen.stack()
+    assert sum(stack.weights.values()) == pytest.approx(1.0)
+    new = uneven(seed=1)
+    assert stack.score(new) > fit(uneven(), covariance_type="full").score(new)
+    one = max(chosen.selection_.results.values(), key=lambda result: result.elpd)
+    pointwise = np.column_stack(
+        [chosen.selection_.results[name].pointwise for name in stack.weights]
+    )
+    mixed = np.log(np.exp(pointwise) @ list(stack.weights.values())).sum()
+    assert mixed > one.elpd - 0.1
+    # A density: on a line through the data, in steps, it is positive and finite.
+    assert np.isfinite(stack.score_samples(new)).all()
+    assert "×" in repr(stack)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"covariance_type": "full"},
+        {"covariance_type": "diag", "leaf_noise": "own", "depth": 2},
+        {"covariance_type": "full", "leaf_noise": "own", "depth": 3},
+    ],
+    ids=["shared", "own diag", "own full"],
+)
+def test_leave_one_out_foresees_rows_left_out(parameters):
+    """Against refits without the row, for a few rows; in the user's units, gaps included."""
+    data = uneven(20) * [10.0, 0.1]
+    data[3, 0] = np.nan
+    loo = fit(data, **parameters | {"n_warmup": 200, "n_draws": 400}).loo()
+    assert loo.pointwise.shape == (40,)
+    rows = [0, 3, 25]
+    for row in rows:
+        refit = fit(np.delete(data, row, axis=0), **parameters | {"n_warmup": 200, "n_draws": 400})
+        left_out = refit.score_samples(data[row : row + 1])[0]
+        assert left_out == pytest.approx(loo.pointwise[row], abs=0.25)
+
+
+def test_own_noise_puts_no_spike_on_repeated_values():
+    rng = np.random.default_rng(2)
+    data = np.where(rng.random((80, 1)) < 0.5, 0.0, np.round(rng.normal(5, 1, (80, 1)), 1))
+    for form in ("diag", "spherical"):
+        rounded = fit(data, covariance_type=form, leaf_noise="own", depth=2)
+        # One unit is 0.1: no density beyond that of a normal with that unit's spread.
+        peak = -np.log(0.1 / np.sqrt(12) * np.sqrt(2 * np.pi))
+        assert rounded.score_samples([[0.0]])[0] < peak
+        spiky = fit(data, covariance_type=form, leaf_noise="own", depth=2, resolution=0.0)
+        assert spiky.score_samples([[0.0]])[0] > rounded.score_samples([[0.0]])[0]
+    full = fit(np.hstack([data, data]), covariance_type="full", leaf_noise="own", depth=2)
+    assert np.isfinite(full.score_samples([[0.0, 0.0]])).all()
+
+
+@pytest.mark.parametrize("leaf_noise", ["shared", "own"])
+def test_weights_are_repeated_rows_to_the_last_bit(leaf_noise):
+    data = uneven(15)
+    weight = np.arange(30) % 4
+    parameters = {"covariance_type": "diag", "leaf_noise": leaf_noise, "depth": 3}
+    weighted = fit(data, sample_weight=weight, **parameters)
+    repeated = fit(np.repeat(data, weight, axis=0), **parameters)
+    np.testing.assert_array_equal(weighted.score_samples(data), repeated.score_samples(data))
+    np.testing.assert_array_equal(weighted.predict_proba(data), repeated.predict_proba(data))
+    first = np.cumsum(weight) - weight
+    kept = weight > 0
+    np.testing.assert_array_equal(weighted.labels_[kept], repeated.labels_[first[kept]])
+    assert weighted.labels_.shape == (30,)
+    assert weighted.tree_.leaf.size == kept.sum()
+    np.testing.assert_array_equal(weighted.labels_[~kept], weighted.predict(data[~kept]))
+
+
+def test_presets_make_no_choice():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        mixture = DPMixture(**QUICK).fit(uneven(15))
+    assert mixture.selection_ is None
+    assert mixture.depth_ == 1
