@@ -16,6 +16,8 @@ from benchmarks.table import Row, duration_row, ratio_row
 from benchmarks.timing import median, race, seconds_of
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Chain
+from sticktree.engine.columns.chain import ColumnsChain
+from sticktree.engine.columns.datum import move_data
 from sticktree.engine.datum import datum_sweep
 from sticktree.model import Model
 
@@ -31,6 +33,7 @@ def rows(quick: bool = False) -> Iterator[Row]:
     share = 20 if quick else 1
     yield datum_moves(100_000 // share, 2, 100)
     yield datum_moves(20_000 // share, 16, 50)
+    yield by_column(20_000 // share, 16, 50)
     n_sweeps = 20 if quick else 200
     what = "one sweep, 40 breaks of the stick vs 4, R15"
     yield from on_data("r15", what, lambda data: [deep(what, standardised(data), n_sweeps)])
@@ -60,6 +63,26 @@ def datum_moves(n_rows: int, dimension: int, n_clusters: int) -> Row:
             rounds=5,
         ),
         target=0.5,
+    )
+
+
+def by_column(n_rows: int, dimension: int, n_clusters: int) -> Row:
+    """Compare leaves with a variance of their own in every column with the scalar kernel."""
+    rng = np.random.default_rng(0)
+    data = crowd(n_rows, dimension, n_clusters, rng)
+    shared = Model(np.ones(2), covariance_type="diag", precision_prior=(1.0, 0.01))
+    own = Model(np.ones(2), covariance_type="diag", leaf_noise="own")
+    columns, scalar = warm(ColumnsChain(data, own, rng), 3), warm(Chain(data, shared, rng), 3)
+    every = np.arange(n_rows)
+    return ratio_row(
+        f"datum sweep, {n_rows:,}×{dimension}, own variances in {n_leaves(columns)} leaves, vs "
+        f"shared ones in {n_leaves(scalar)}",
+        *race(
+            lambda: move_data(columns.state, every, columns.words),
+            lambda: datum_sweep(scalar.state, scalar.words),
+            rounds=5,
+        ),
+        target=3,
     )
 
 

@@ -17,6 +17,7 @@ from sticktree.processes.divergence import (
 __all__ = ["Specification"]
 
 MOST_COLUMNS = 64  # Gaussian columns for which each leaf may have a full covariance of its own
+FINEST = 1e-3  # resolution, in standardised units, of columns with a full covariance
 DEEPEST = 4  # the data choose among depths up to this, and the one that was asked for
 
 
@@ -131,6 +132,9 @@ class Specification:
         columns: tuple[Column, ...],
     ) -> Model:
         resolved = _resolve(self.divergence, depth)
+        if covariance_type == "full":
+            # Columns that add up to another one would make every leaf flat.
+            columns = tuple(replace(c, floor=max(c.floor, FINEST**2 / 12.0)) for c in columns)
         return replace(
             self.base,
             shape=resolved.alpha,

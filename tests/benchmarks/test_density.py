@@ -32,7 +32,6 @@ from benchmarks.density.splits import (
     split_rows,
 )
 from benchmarks.folder import NAMES, SHIPPED, TITLES
-from sticktree import DFPMixture
 
 
 def test_a_split_is_a_tenth_and_the_rest():
@@ -216,17 +215,10 @@ def test_settings_name_the_code_and_all_that_was_chosen():
     assert known["DFPMixture"].settings != methods(2)["DFPMixture"].settings
 
 
-def test_settings_that_the_estimator_does_not_know_are_left_out(monkeypatch):
-    known = methods(2, draws=7).keys()
-    monkeypatch.setattr(
-        "benchmarks.density.methods.OUR_SETTINGS",
-        ((OURS, DFPMixture, {}), ("deep", DFPMixture, {"depth": 9}), ("odd", DFPMixture, {"a": 1})),
-    )
-    now = methods(2, draws=7)
-    assert {OURS, "deep"} <= now.keys()
-    assert "odd" not in now
-    assert "'depth': 9" in now["deep"].settings
-    assert "GMM by BIC" in known & now.keys()
+def test_shared_noise_is_for_the_plane():
+    name = "DFPMixture, shared noise"
+    assert name in methods(2, draws=7)
+    assert name not in methods(3, draws=7)
 
 
 @pytest.mark.parametrize("fit", [mixture_by_part, variational, tuned_variational])

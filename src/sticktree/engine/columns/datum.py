@@ -17,8 +17,15 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.engine.columns.leaves import expect, has_gaps, log_predictive, put
-from sticktree.engine.columns.state import NOWHERE, PHI, SPARE, State
+from sticktree.engine.columns.leaves import (
+    expect,
+    has_gaps,
+    is_plain,
+    log_predictive,
+    log_predictive_plain,
+    put,
+)
+from sticktree.engine.columns.state import NOWHERE, PHI, SPARE, TOTAL, State
 from sticktree.engine.columns.structure import grow, hang, make_node, prune
 from sticktree.engine.random import RandomState, normal, uniform
 from sticktree.engine.state import ALIVE, DISCOUNT, FREE, ROOT, UNLISTED, Index
@@ -38,10 +45,17 @@ def move_data(state: State, rows: Index, rng: RandomState) -> int:
     Data that are out of the tree come in.
     """
     chain = np.empty((state.levels.size, state.coordinates.shape[1]))
+    before = np.empty((state.columns.size, state.entries.shape[2]))
+    totals = np.empty(state.coordinates.shape[1])
+    all_plain = is_plain(state)
     chains = np.empty((AUXILIARY, state.levels.size, state.coordinates.shape[1]))
     places = np.empty(AUXILIARY, dtype=np.int64)
     changed = 0
     for i in rows:
+        leaf, base = state.leaf[i], 0.0
+        if leaf != NULL:
+            before[:], totals[:] = state.entries[leaf], state.coordinates[leaf, :, TOTAL]
+            base = state.nodes[leaf].base
         old, cut = take_out(state, i, chain)
         if state.sizes[UNLISTED]:
             list_nodes(state)
@@ -50,8 +64,15 @@ def move_data(state: State, rows: Index, rng: RandomState) -> int:
         if cut != NULL and state.nodes[cut].level < state.levels.size - 2:
             kept, places[0] = 1, cut
             chains[0] = chain
-        node, which = _choose(state, i, old, kept, places, chains, rng)
-        if which == NULL:
+        plain = all_plain and not has_gaps(state, i)
+        node, which = _choose(state, i, old, kept, places, chains, plain, rng)
+        if plain and node == old and which == NULL:
+            # It stays: all is as it was, and need not be computed again.
+            state.leaf[i] = old
+            add_data(state, old, 1)
+            state.entries[old], state.coordinates[old, :, TOTAL] = before, totals
+            state.nodes[old].base = base
+        elif which == NULL:
             enter(state, i, node, chain)
         else:
             enter(state, i, node, chains[which])
@@ -177,6 +198,7 @@ def _choose(
     kept: int,
     places: Index,
     chains: FloatArray,
+    plain: bool,
     rng: RandomState,
 ) -> tuple[int, int]:
     """Choose a leaf, or an inner node with the number of the chain to go on by, or NULL."""
@@ -196,7 +218,10 @@ def _choose(
         if level < depth:
             weight *= _opening(state, node, d)
         start = _race(weight, rng)
-        value = start + log_predictive(state, node, i, gaps, best - start)
+        if plain:
+            value = start + log_predictive_plain(state, node, i, best - start)
+        else:
+            value = start + log_predictive(state, node, i, gaps, best - start)
         if value > best:
             best, chosen = value, node
     if fresh > 0.0:
