@@ -18,8 +18,8 @@ from sticktree.engine.columns.leaves import (
 )
 from sticktree.engine.columns.nodes import node_sweep
 from sticktree.engine.columns.regraft import _set_prior_weights
-from sticktree.engine.columns.state import FORM, FULL, LOG_PSI, PHI, State, empty_state, tree_of
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR
+from sticktree.engine.columns.state import FORM, FULL, LOG_PSI, PHI, State, empty_state
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
 from sticktree.model import Column, Model
 

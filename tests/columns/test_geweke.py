@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sticktree.engine.columns.chain import ColumnsChain, recount
-from sticktree.engine.columns.state import tree_of
+from sticktree.engine.state import tree_of
 from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of

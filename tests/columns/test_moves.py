@@ -16,8 +16,8 @@ from sticktree.engine.columns.chain import ColumnsChain
 from sticktree.engine.columns.node_split import node_split_sweep
 from sticktree.engine.columns.regraft import regraft_sweep
 from sticktree.engine.columns.split_merge import split_merge_sweep
-from sticktree.engine.columns.state import tree_of
 from sticktree.engine.random import random_state
+from sticktree.engine.state import tree_of
 from tests.columns import engine, exact, placements, twin
 from tests.columns.test_exact import CASES, setting_of
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.random import RandomState, integer, uniform
-from sticktree.engine.seats import log_rising
+from sticktree.engine.seats import log_children, log_rising
 from sticktree.engine.settle import settle
 from sticktree.engine.siblings import count_siblings, look_outside
 from sticktree.engine.state import ALIVE, DISCOUNT, ROOT, Index, State
@@ -110,9 +110,9 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
         + math.lgamma(half_n[1] - d)
         - math.lgamma(n - d)
         - math.lgamma(1.0 - d)
-        + _log_children(state, level, half_n[0], half_k[0])
-        + _log_children(state, level, half_n[1], half_k[1])
-        - _log_children(state, level, n, half_k[0] + half_k[1])
+        + log_children(state, level, half_n[0], half_k[0])
+        + log_children(state, level, half_n[1], half_k[1])
+        - log_children(state, level, n, half_k[0] + half_k[1])
         + _evidence(state, level, half_precision, half_weighted, mean, variance)
         - log_proposal
     )
@@ -224,16 +224,6 @@ def _scan(
         side[t] = chosen
         _put(t, chosen, 1.0, size, precision, weighted, halves)
     return log_probability
-
-
-@jit
-def _log_children(state: State, level: int, n: float, n_children: int) -> float:
-    """Return the part of log g of a node that depends on n and K alone."""
-    alpha, d = state.levels[level].alpha, state.scalars[DISCOUNT]
-    value = math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
-    for k in range(1, n_children):
-        value += math.log(alpha + k * d)
-    return value
 
 
 @jit

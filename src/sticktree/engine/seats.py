@@ -23,6 +23,7 @@ from sticktree.tree import NULL
 
 __all__ = [
     "bound_of_branches",
+    "log_children",
     "log_rising",
     "log_tree_probability",
     "refresh",
@@ -121,6 +122,16 @@ def bound_of_branches(state: State) -> float:
 def log_rising(x: float, length: int) -> float:
     """Return the log of the rising factorial x (x + 1) … (x + length − 1)."""
     return math.lgamma(x + length) - math.lgamma(x)
+
+
+@jit
+def log_children(state: TreeState, level: int, n: float, n_children: int) -> float:
+    """Return the part of log g of a node that depends on n and K alone."""
+    alpha, d = state.levels[level].alpha, state.scalars[DISCOUNT]
+    value = math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
+    for k in range(1, n_children):
+        value += math.log(alpha + k * d)
+    return value
 
 
 @jit

@@ -164,8 +164,8 @@ def empty_state(
     return state
 
 
-def tree_of(state: State) -> Tree:
-    """Return the tree of a state, compressed; nodes are numbered in the order of the walk."""
+def tree_of(state: TreeState) -> Tree:
+    """Return the tree of a state as it is stored; nodes are numbered in the order of the walk."""
     order = state.order[: state.sizes[ALIVE]]
     new_id = np.full(state.sizes[MADE], NULL, dtype=np.int32)
     new_id[order] = np.arange(order.size)

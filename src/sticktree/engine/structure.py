@@ -16,13 +16,14 @@ __all__ = [
     "load_tree",
     "make_node",
     "release_node",
+    "take_number",
     "unlink",
 ]
 
 
 @inlined
-def make_node(state: State, level: int) -> int:
-    """Return the number of a new node that hangs nowhere yet."""
+def take_number(state: TreeState, level: int) -> int:
+    """Return a number that is free, with the links of a node that hangs nowhere."""
     if state.sizes[FREE] != NULL:
         node = state.sizes[FREE]
         state.sizes[FREE] = state.nodes[node].next_sibling
@@ -34,6 +35,13 @@ def make_node(state: State, level: int) -> int:
     state.nodes[node].n_children = 0
     state.nodes[node].first_child = NULL
     state.nodes[node].parent = NULL
+    return node
+
+
+@inlined
+def make_node(state: State, level: int) -> int:
+    """Return the number of a new node that hangs nowhere yet."""
+    node = take_number(state, level)
     state.nodes[node].stamp = NULL
     state.nodes[node].left = 0
     state.nodes[node].covariance = 0.0

@@ -29,7 +29,6 @@ from sticktree.engine.columns.state import (
     SHAPE,
     State,
     empty_state,
-    tree_of,
 )
 from sticktree.engine.columns.structure import load_tree
 from sticktree.engine.concentration import draw_concentration
@@ -37,7 +36,7 @@ from sticktree.engine.interface import SweepInfo
 from sticktree.engine.priors import log_beta, log_gamma, log_inverse_gamma
 from sticktree.engine.random import RandomState, random_state
 from sticktree.engine.seats import log_tree_probability
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, MADE, ROOT, UNLISTED
+from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, MADE, ROOT, UNLISTED, tree_of
 from sticktree.engine.structure import list_nodes
 from sticktree.jit import jit
 from sticktree.model import Model

@@ -19,7 +19,7 @@ from sticktree.engine.columns.leaves import expect, log_evidence, renew
 from sticktree.engine.columns.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.columns.structure import make_node
 from sticktree.engine.random import RandomState, integer, normal, uniform
-from sticktree.engine.seats import log_rising
+from sticktree.engine.seats import log_children, log_rising
 from sticktree.engine.state import ALIVE, DISCOUNT, FREE, UNLISTED, Index
 from sticktree.engine.structure import link, list_nodes, unlink
 from sticktree.jit import jit, linked
@@ -107,9 +107,9 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
         + math.lgamma(half_n[1] - d)
         - math.lgamma(n - d)
         - math.lgamma(1.0 - d)
-        + _log_children(state, level, half_n[0], half_k[0])
-        + _log_children(state, level, half_n[1], half_k[1])
-        - _log_children(state, level, n, half_k[0] + half_k[1])
+        + log_children(state, level, half_n[0], half_k[0])
+        + log_children(state, level, half_n[1], half_k[1])
+        - log_children(state, level, n, half_k[0] + half_k[1])
         + _log_likelihood(state, level, above, members, side, phi)
         - log_proposal
     )
@@ -241,16 +241,6 @@ def _scan(
             half_precision[chosen, p] += precision[t, p]
             half_weighted[chosen, p] += precision[t, p] * centre[t, p]
     return log_probability
-
-
-@linked
-def _log_children(state: State, level: int, n: float, n_children: int) -> float:
-    """Return the part of log g of a node that depends on n and K alone."""
-    alpha, d = state.levels[level].alpha, state.scalars[DISCOUNT]
-    value = math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
-    for k in range(1, n_children):
-        value += math.log(alpha + k * d)
-    return value
 
 
 @linked

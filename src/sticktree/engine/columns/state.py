@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.state import ALIVE, MADE, ROOT, Index
+from sticktree.engine.state import ROOT, Index
 from sticktree.model import Model
-from sticktree.tree import NULL, Tree
+from sticktree.tree import NULL
 
 __all__ = [
     "BASE",
@@ -47,7 +47,6 @@ __all__ = [
     "WIDTH",
     "State",
     "empty_state",
-    "tree_of",
 ]
 
 GAUSSIAN, CATEGORICAL, POISSON, NEGATIVE_BINOMIAL = range(4)
@@ -183,15 +182,3 @@ def _dequantised(data: FloatArray, floor: FloatArray) -> FloatArray:
     unit = np.sqrt(12.0 * floor)
     noise = np.random.default_rng(0).uniform(-0.5, 0.5, size=data.shape)
     return np.asarray(data + unit * noise)
-
-
-def tree_of(state: State) -> Tree:
-    """Return the tree of a state; nodes are numbered in the order of the walk."""
-    order = state.order[: state.sizes[ALIVE]]
-    new_id = np.full(state.sizes[MADE], NULL, dtype=np.int32)
-    new_id[order] = np.arange(order.size)
-    nodes = state.nodes[order]
-    parent = np.full(order.size, NULL, dtype=np.int32)
-    parent[1:] = new_id[nodes["parent"][1:]]
-    level, n = nodes["level"].astype(np.int32), nodes["n"].astype(np.int32)
-    return Tree.from_trusted(parent, new_id[state.leaf], level, n)

@@ -6,7 +6,7 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.columns.leaves import clear, expect, renew
 from sticktree.engine.columns.state import PHI, State
 from sticktree.engine.state import FREE, MADE, ROOT, UNLISTED
-from sticktree.engine.structure import add_data, link, list_nodes, unlink
+from sticktree.engine.structure import add_data, link, list_nodes, take_number, unlink
 from sticktree.jit import jit, linked
 from sticktree.tree import NULL
 
@@ -16,17 +16,7 @@ __all__ = ["grow", "hang", "load_tree", "make_node", "prune"]
 @linked
 def make_node(state: State, level: int) -> int:
     """Return the number of a new node that hangs nowhere yet."""
-    if state.sizes[FREE] != NULL:
-        node = state.sizes[FREE]
-        state.sizes[FREE] = state.nodes[node].next_sibling
-    else:
-        node = state.sizes[MADE]
-        state.sizes[MADE] += 1
-    state.nodes[node].level = level
-    state.nodes[node].n = 0
-    state.nodes[node].n_children = 0
-    state.nodes[node].first_child = NULL
-    state.nodes[node].parent = NULL
+    node = take_number(state, level)
     clear(state, node)
     return node
 
