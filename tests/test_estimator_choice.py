@@ -131,6 +131,26 @@ def test_weights_are_repeated_rows_to_the_last_bit(leaf_noise):
     np.testing.assert_array_equal(weighted.labels_[~kept], weighted.predict(data[~kept]))
 
 
+def test_every_candidate_has_the_level_that_is_asked_for():
+    mixture = fit(uneven(15), depth=4, level=3)
+    assert {row["name"].split(", ")[1] for row in mixture.selection_.table} == {"depth 4"}
+    assert mixture.labels_.shape == (30,)
+
+
+def test_a_checkpoint_that_cannot_serve_is_refused_before_the_choice(tmp_path, monkeypatch):
+    fit(uneven(5), covariance_type="diag", checkpoint=tmp_path)
+    monkeypatch.setattr("sticktree.estimator.select", lambda *_, **__: pytest.fail("chose"))
+    with pytest.raises(ValueError, match="holds a run with other"):
+        fit(uneven(15), checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="checkpoint needs an integer as random_state"):
+        fit(uneven(15), checkpoint=tmp_path / "new", random_state=None)
+
+
+def test_resolution_of_another_length_than_the_columns_is_refused():
+    with pytest.raises(ValueError, match="one for each of the 2 columns, got 3"):
+        fit(uneven(15), covariance_type="diag", leaf_noise="own", resolution=[0.1, 0.1, 0.1])
+
+
 def test_presets_make_no_choice():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

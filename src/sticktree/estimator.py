@@ -273,15 +273,16 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         known = self._known()
         seed = _seed_sequence(self.random_state)
         selection: Selection | None = None
+        checkpoint = self._checkpoint(data, known)
         if going_on:
             self._check_same(data, known)
             schedule = self._done.prolonged(schedule.n_draws)
             model, selection = self._model_, self.selection_
         else:
-            candidates = specification.candidates(preparation.describe(data, resolution))
+            columns = preparation.describe(data, resolution)
+            candidates = specification.candidates(columns, self.level)
             with one_thread():
                 model, selection = self._chosen(data, candidates, schedule, seed, n_jobs)
-        checkpoint = None if self.checkpoint is None else Checkpoint(self.checkpoint, data, known)
         with one_thread():
             runs = (
                 self._go_on(checkpoint) if going_on else self._start(data, model, seed, checkpoint)
@@ -344,6 +345,19 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         ignored = {"n_draws", "n_jobs", "warm_start", "progress", "checkpoint", "level"}
         return {k: repr(v) for k, v in self.get_params().items() if k not in ignored}
 
+    def _checkpoint(self, data: FloatArray, known: dict[str, str]) -> Checkpoint | None:
+        """Return the checkpoint, if there is to be one; say before any work if it cannot serve."""
+        if self.checkpoint is None:
+            return None
+        if not is_integer(self.random_state):
+            raise ValueError(
+                "checkpoint needs an integer as random_state, so that a run can go on, "
+                f"got {self.random_state!r}"
+            )
+        checkpoint = Checkpoint(self.checkpoint, data, known)
+        checkpoint.exists()
+        return checkpoint
+
     def _go_on(self, checkpoint: Checkpoint | None) -> list[Run]:
         if checkpoint is not None and not checkpoint.exists():
             checkpoint.begin()
@@ -360,11 +374,6 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
         seeds = seed.spawn(self.n_chains)
         saved: list[Run | None] = [None] * self.n_chains
         if checkpoint is not None:
-            if not is_integer(self.random_state):
-                raise ValueError(
-                    "checkpoint needs an integer as random_state, so that a run can go on, "
-                    f"got {self.random_state!r}"
-                )
             if checkpoint.exists():
                 saved = [checkpoint.load(k, model) for k in range(self.n_chains)]
             else:

@@ -64,6 +64,11 @@ class Preparation:
             )
             constant = np.nanmax(x, axis=0) == np.nanmin(x, axis=0)
             gaps[constant & gaussian] = FLAT
+        elif resolution.size not in (1, len(gaussian)):
+            raise ValueError(
+                f"resolution must be one number, or one for each of the {len(gaussian)} columns, "
+                f"got {resolution.size}"
+            )
         else:
             gaps = np.broadcast_to(resolution, len(gaussian)) / self.spread
         # The variance of what is spread evenly over one unit of the last digit.

@@ -87,8 +87,8 @@ class Specification:
             parameters["leaf_noise"],
         )
 
-    def candidates(self, columns: tuple[Column, ...]) -> list[tuple[str, Model]]:
-        """Return the models that are asked for, with their names."""
+    def candidates(self, columns: tuple[Column, ...], level: int | None) -> list[tuple[str, Model]]:
+        """Return the models that are asked for, with their names; all have nodes at ``level``."""
         n_gaussian = sum(column.kind == "gaussian" for column in columns)
         mixed = n_gaussian < len(columns)
         if mixed and self.leaf_noise == "shared":
@@ -108,11 +108,12 @@ class Specification:
                 forms.append(("own", "diag"))
                 if 2 <= n_gaussian <= MOST_COLUMNS:
                     forms.append(("own", "full"))
-        return [
+        named = [
             (f"{noise} {form}, depth {depth}", self._model(noise, form, depth, columns))
             for noise, form in forms
             for depth in self._depths()
         ]
+        return [(name, model) for name, model in named if model.depth >= (level or 0)]
 
     def _depths(self) -> list[Any]:
         """Return the depths to choose from: all that are fewer, if the data choose."""
