@@ -1,6 +1,7 @@
 """The data choose: noise, covariance and depth by leave-one-out density, and what comes of it."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -73,9 +74,12 @@ def test_stack_is_the_weighted_mean_of_densities_and_foresees_at_least_as_well(c
     )
     mixed = np.log(np.exp(pointwise) @ list(stack.weights.values())).sum()
     assert mixed > one.elpd - 0.1
-    # A density: on a line through the data, in steps, it is positive and finite.
-    assert np.isfinite(stack.score_samples(new)).all()
     assert "×" in repr(stack)
+    first, second = list(chosen.selection_.draws)[:2]
+    one, two = (replace(stack, weights={name: 1.0}).score_samples(new) for name in (first, second))
+    both = replace(stack, weights={first: 0.3, second: 0.7})
+    expected = np.log(0.3 * np.exp(one) + 0.7 * np.exp(two))
+    np.testing.assert_allclose(both.score_samples(new), expected)
 
 
 @pytest.mark.parametrize(

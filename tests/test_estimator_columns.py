@@ -94,6 +94,17 @@ def test_what_is_missing_is_filled_in_by_the_group(mixture):
     assert {draw.loc[40, "sex"] for draw in draws} <= {"f", "m"}
 
 
+def test_a_missing_category_is_the_likeliest_and_never_one_between():
+    rng = np.random.default_rng(3)
+    data = pd.DataFrame(
+        {"x": rng.normal(size=80), "code": ["a"] * 39 + ["b"] * 2 + ["c"] * 39}
+    ).sample(80, random_state=0)
+    columns = {"x": "gaussian", "code": "categorical"}
+    mixture = fit(data, columns=columns, covariance_type="diag", depth=2)
+    filled = mixture.impute(pd.DataFrame({"x": rng.normal(size=10), "code": [None] * 10}))
+    assert set(filled["code"]) <= {"a", "c"}
+
+
 def test_new_rows_look_like_the_table(mixture):
     new = mixture.sample(200, random_state=0)
     assert list(new.columns) == list(table().columns)
