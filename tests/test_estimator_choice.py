@@ -1,6 +1,7 @@
 """The data choose: noise, covariance and depth by leave-one-out density, and what comes of it."""
 
 import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -133,6 +134,18 @@ def test_weights_are_repeated_rows_to_the_last_bit(leaf_noise):
     assert weighted.labels_.shape == (30,)
     assert weighted.tree_.leaf.size == kept.sum()
     np.testing.assert_array_equal(weighted.labels_[~kept], weighted.predict(data[~kept]))
+
+
+def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
+    said = []
+
+    def choosing(show, n_models):
+        said.append((show, n_models))
+        return nullcontext()
+
+    monkeypatch.setattr("sticktree.estimator.choosing", choosing)
+    fit(uneven(5), depth=2)
+    assert said == [(False, 3)]
 
 
 def test_every_candidate_has_the_level_that_is_asked_for():

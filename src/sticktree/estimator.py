@@ -39,7 +39,7 @@ from sticktree.posterior.prediction import (
 )
 from sticktree.posterior.stack import Stack
 from sticktree.preparation import Preparation, check_resolution
-from sticktree.progress import watching
+from sticktree.progress import choosing, watching
 from sticktree.sampling import Run, Schedule, sample
 from sticktree.selection import Selection, select
 from sticktree.specification import Specification
@@ -325,9 +325,10 @@ class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  
             return candidates[0][1], None
         n_pilots = PILOT_CHAINS * len(candidates)
         budget = max(int(PILOT_SHARE * self.n_chains * schedule.n_sweeps), n_pilots)
-        selection = select(
-            data, candidates, schedule, seed, n_jobs, n_chains=PILOT_CHAINS, budget=budget
-        )
+        with choosing(self.progress, len(candidates)):
+            selection = select(
+                data, candidates, schedule, seed, n_jobs, n_chains=PILOT_CHAINS, budget=budget
+            )
         return selection.models[selection.best], selection
 
     def __sklearn_is_fitted__(self) -> bool:

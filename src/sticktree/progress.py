@@ -9,7 +9,24 @@ from contextlib import contextmanager
 
 from sticktree.sampling import Run, Schedule
 
-__all__ = ["watching"]
+__all__ = ["choosing", "watching"]
+
+
+def _shown(show: bool | None) -> bool:
+    """Tell whether to show anything; None asks the terminal."""
+    return sys.stderr.isatty() if show is None else show
+
+
+@contextmanager
+def choosing(show: bool | None, n_models: int) -> Iterator[None]:
+    """Say, while it lasts, that the data choose among models."""
+    if not _shown(show):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"choosing among {n_models} models by short chains"):
+        yield
 
 
 @contextmanager
@@ -17,7 +34,7 @@ def watching(
     show: bool | None, n_chains: int, schedule: Schedule
 ) -> Iterator[Callable[[int, Run], None]]:
     """Yield a function that shows the progress of each chain; ``show=None`` asks the terminal."""
-    if not (sys.stderr.isatty() if show is None else show):
+    if not _shown(show):
         yield lambda k, run: None
         return
     from rich.console import Console
