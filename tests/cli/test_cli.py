@@ -9,7 +9,7 @@ import pytest
 from sticktree import Tree, __version__
 from sticktree.cli import main
 from sticktree.text import format_index
-from sticktree.tree_json import tree_from_json
+from sticktree.tree.json import tree_from_json
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ def run(options: argparse.Namespace) -> None:
         path.open("w", newline="", encoding="utf-8") as file,
     ):
         _write_table(simulation, file)
-    from sticktree.tree_json import tree_to_json
+    from sticktree.tree.json import tree_to_json
 
     with atomically(folder / TREE) as path:
         record = provenance("simulate", {**parameters, "seed": seed})

@@ -11,7 +11,7 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.processes.dislocation import Dislocation
 from sticktree.processes.masses import Masses
 from sticktree.tree import NULL, Tree
-from sticktree.tree_arrays import nodes_by_level
+from sticktree.tree.arrays import nodes_by_level
 
 __all__ = ["MassTree", "break_recursively"]
 

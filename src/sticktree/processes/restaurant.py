@@ -9,7 +9,7 @@ from sticktree.checks import FloatArray, check_discount, check_generator, check_
 from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
 from sticktree.processes.laws import NextDatum, check_levels
 from sticktree.tree import NULL, Tree
-from sticktree.tree_arrays import nodes_by_level
+from sticktree.tree.arrays import nodes_by_level
 
 __all__ = ["NestedRestaurant"]
 

@@ -19,7 +19,7 @@ from sticktree.processes.divergence import ConcentrationLike, resolve_concentrat
 from sticktree.processes.laws import check_levels, check_occupied
 from sticktree.processes.mass_tree import MassTree, break_recursively, masses_from_fractions
 from sticktree.tree import Tree
-from sticktree.tree_arrays import Children, nodes_by_level
+from sticktree.tree.arrays import Children, nodes_by_level
 
 __all__ = ["RecursiveSticks"]
 

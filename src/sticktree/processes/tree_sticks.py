@@ -22,7 +22,7 @@ from sticktree.processes.dislocation import PoissonDirichlet
 from sticktree.processes.laws import NextDatum, check_expanded, check_occupied
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import NULL, Tree
-from sticktree.tree_arrays import Children, nodes_by_level
+from sticktree.tree.arrays import Children, nodes_by_level
 
 __all__ = ["TreeStickBreaking"]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import IntArray
-from sticktree.tree_arrays import NULL
+from sticktree.checks import FloatArray, IntArray, as_numbers
+from sticktree.tree.arrays import NULL
 
 
 def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray:
@@ -84,3 +86,51 @@ def check_counts(given: IntArray, counted: IntArray) -> None:
     if wrong.size:
         w = int(wrong[0])
         raise ValueError(f"count[{w}] = {given[w]}: {counted[w]} data sit at or below node {w}")
+
+
+def check_times(time: npt.ArrayLike, parent: IntArray) -> FloatArray:
+    """Return times as floats, or say which node lies before its parent."""
+    times = _of_nodes("time", time, parent.size)
+    wrong = np.flatnonzero(~np.isfinite(times))
+    if wrong.size:
+        raise ValueError(f"time[{wrong[0]}] = {times[wrong[0]]}: times must be finite")
+    wrong = np.flatnonzero(times[1:] < times[parent[1:]]) + 1
+    if wrong.size:
+        w, above = int(wrong[0]), int(parent[wrong[0]])
+        raise ValueError(
+            f"time[{w}] = {times[w]}: node {w} must not lie before its parent {above}, "
+            f"which has time {times[above]}"
+        )
+    return times
+
+
+def check_support(support: npt.ArrayLike, n_nodes: int) -> FloatArray:
+    """Return supports as floats, or say which is no probability (NaN is one not known)."""
+    supports = _of_nodes("support", support, n_nodes)
+    wrong = np.flatnonzero((supports < 0) | (supports > 1))
+    if wrong.size:
+        w = int(wrong[0])
+        raise ValueError(f"support[{w}] = {supports[w]}: a support lies between 0 and 1, or is NaN")
+    return supports
+
+
+def check_names(names: Sequence[str], n_data: int) -> tuple[str, ...]:
+    """Return names as a tuple, or say what is wrong with them."""
+    if isinstance(names, str):
+        raise ValueError(f"names must be a sequence of texts, one for each datum, got {names!r}")
+    texts = tuple(names)
+    if len(texts) != n_data:
+        raise ValueError(f"names has {len(texts)} entries, and there are {n_data} data")
+    wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
+    if wrong is not None:
+        raise ValueError(f"names[{wrong}] must be a text, got {texts[wrong]!r}")
+    return tuple(map(str, texts))
+
+
+def _of_nodes(name: str, values: npt.ArrayLike, n_nodes: int) -> FloatArray:
+    array = np.array(as_numbers(name, values), dtype=np.float64)
+    if array.shape != (n_nodes,):
+        raise ValueError(
+            f"{name} must have one number for each of {n_nodes} nodes, got shape {array.shape}"
+        )
+    return array

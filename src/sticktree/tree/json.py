@@ -27,7 +27,7 @@ def tree_to_json(
     Examples
     --------
     >>> from sticktree import Tree
-    >>> from sticktree.tree_json import tree_from_json, tree_to_json
+    >>> from sticktree.tree.json import tree_from_json, tree_to_json
     >>> tree = Tree.from_paths([(1, 1), (2, 1)])
     >>> tree_from_json(tree_to_json(tree)) == tree
     True

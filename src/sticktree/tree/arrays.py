@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from sticktree.checks import IntArray
+from sticktree.checks import FloatArray, IntArray
+
+_Array = TypeVar("_Array", IntArray, FloatArray)
 
 NULL = -1
 """The id of no node: the parent of the root."""
 
 
-def read_only(array: IntArray) -> IntArray:
+def read_only(array: _Array) -> _Array:
     """Freeze an array and return it."""
     array.setflags(write=False)
     return array

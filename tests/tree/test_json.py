@@ -5,7 +5,7 @@ import pytest
 
 from sticktree import Tree
 from sticktree.processes import NestedRestaurant
-from sticktree.tree_json import tree_from_json, tree_to_json
+from sticktree.tree.json import tree_from_json, tree_to_json
 
 
 def test_what_is_written_is_read_back_equal():

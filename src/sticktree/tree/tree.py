@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import IntArray, check_integer, is_integer
-from sticktree.tree_arrays import (
+from sticktree.checks import FloatArray, IntArray, check_positive, is_integer, is_real
+from sticktree.tree.arrays import (
     NULL,
     AncestorTable,
     Children,
@@ -21,12 +21,15 @@ from sticktree.tree_arrays import (
     read_only,
     shape_codes,
 )
-from sticktree.tree_validation import (
+from sticktree.tree.validation import (
     check_counts,
     check_leaves,
     check_levels,
+    check_names,
     check_parents,
     check_range,
+    check_support,
+    check_times,
     integers,
 )
 
@@ -53,10 +56,23 @@ class Tree:
         Level of each node; by default the number of edges to the root.
     count : array of int, shape (M,), optional
         Number of data at or below each node. It follows from the others; if given, it is checked.
+    time : array of float, shape (M,), optional
+        Where each node lies between root and data, if not at its level: it never shrinks along an
+        edge. Levels are then numbers of edges.
+    support : array of float, shape (M,), optional
+        Posterior probability of the set of data below each node; NaN where it is not known.
+    names : sequence of str, length N, optional
+        Names of the data.
 
     Attributes
     ----------
     parent, leaf, level, count : read-only int32 arrays
+        As above.
+    time : read-only float array
+        As above; the levels, if no times were given.
+    support : read-only float array or None
+        As above.
+    names : tuple of str or None
         As above.
 
     Examples
@@ -77,6 +93,9 @@ class Tree:
     leaf: IntArray
     level: IntArray
     count: IntArray
+    support: FloatArray | None
+    names: tuple[str, ...] | None
+    _time: FloatArray | None
 
     def __init__(
         self,
@@ -85,12 +104,17 @@ class Tree:
         *,
         level: npt.ArrayLike | None = None,
         count: npt.ArrayLike | None = None,
+        time: npt.ArrayLike | None = None,
+        support: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
     ) -> None:
         parents = integers("parent", parent)
         leaves = integers("leaf", leaf)
         check_parents(parents)
         if level is None:
             levels = hops_to_root(parents)
+        elif time is not None:
+            raise ValueError("level and time cannot both be given: with times, levels count edges")
         else:
             levels = integers("level", level)
             check_levels(levels, parents)
@@ -99,11 +123,32 @@ class Tree:
         counts = accumulate_upward(own, parents, nodes_by_level(levels))
         if count is not None:
             check_counts(integers("count", count), counts)
-        self._store(parents, leaves, levels, counts)
+        self._store(
+            parents,
+            leaves,
+            levels,
+            counts,
+            time=None if time is None else check_times(time, parents),
+            support=None if support is None else check_support(support, parents.size),
+            names=None if names is None else check_names(names, leaves.size),
+        )
 
-    def _store(self, parent: IntArray, leaf: IntArray, level: IntArray, count: IntArray) -> None:
+    def _store(
+        self,
+        parent: IntArray,
+        leaf: IntArray,
+        level: IntArray,
+        count: IntArray,
+        *,
+        time: FloatArray | None = None,
+        support: FloatArray | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
         for name, array in (("parent", parent), ("leaf", leaf), ("level", level), ("count", count)):
             object.__setattr__(self, name, read_only(array))
+        for name, known in (("_time", time), ("support", support)):
+            object.__setattr__(self, name, None if known is None else read_only(known))
+        object.__setattr__(self, "names", names)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse: a tree never changes."""
@@ -117,12 +162,43 @@ class Tree:
 
     @classmethod
     def from_trusted(
-        cls, parent: IntArray, leaf: IntArray, level: IntArray, count: IntArray
+        cls,
+        parent: IntArray,
+        leaf: IntArray,
+        level: IntArray,
+        count: IntArray,
+        time: FloatArray | None = None,
+        support: FloatArray | None = None,
+        names: tuple[str, ...] | None = None,
     ) -> Tree:
-        """Wrap int32 arrays that are known to agree, without copying or checking them."""
+        """Wrap arrays of the right types that are known to agree, unchecked and not copied."""
         tree = cls.__new__(cls)
-        tree._store(parent, leaf, level, count)
+        tree._store(parent, leaf, level, count, time=time, support=support, names=names)
         return tree
+
+    def annotated(
+        self,
+        *,
+        time: npt.ArrayLike | None = None,
+        support: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Tree:
+        """Return the tree with times, supports or names; what is not given stays as it is.
+
+        Examples
+        --------
+        >>> Tree.from_paths([(1,), (2,)]).annotated(names=["ape", "bee"]).names
+        ('ape', 'bee')
+        """
+        return Tree.from_trusted(
+            self.parent,
+            self.leaf,
+            self.level if time is None else hops_to_root(self.parent),
+            self.count,
+            time=self._time if time is None else check_times(time, self.parent),
+            support=self.support if support is None else check_support(support, self.n_nodes),
+            names=self.names if names is None else check_names(names, self.n_data),
+        )
 
     @classmethod
     def from_parents(cls, parent: npt.ArrayLike, leaf: npt.ArrayLike = ()) -> Tree:
@@ -193,6 +269,18 @@ class Tree:
     def depth(self) -> int:
         """The deepest level."""
         return int(self.level.max())
+
+    @cached_property
+    def time(self) -> FloatArray:
+        """Where each node lies between root and data: the time given, or else its level."""
+        if self._time is not None:
+            return self._time
+        return read_only(self.level.astype(np.float64))
+
+    @property
+    def has_times(self) -> bool:
+        """Whether nodes have times of their own, and not those of their levels."""
+        return self._time is not None
 
     @cached_property
     def own_count(self) -> IntArray:
@@ -302,6 +390,13 @@ class Tree:
         check_range("j", second, self.n_data)
         return self.level[self._ancestor_table.query(self.leaf[first], self.leaf[second])]
 
+    def meeting_time(self, i: npt.ArrayLike, j: npt.ArrayLike) -> FloatArray:
+        """Return the time of the deepest node that data ``i`` and ``j`` share."""
+        first, second = integers("i", i, ndim=None), integers("j", j, ndim=None)
+        check_range("i", first, self.n_data)
+        check_range("j", second, self.n_data)
+        return self.time[self._ancestor_table.query(self.leaf[first], self.leaf[second])]
+
     def meeting_level_matrix(self) -> IntArray:
         """Return the meeting levels of all pairs of data, an N × N array."""
         nodes, which = np.unique(self.leaf, return_inverse=True)
@@ -310,18 +405,18 @@ class Tree:
 
     # ---- flat clusterings ------------------------------------------------------------------
 
-    def cut(self, level: int) -> IntArray:
+    def cut(self, level: float) -> IntArray:
         """Return a label 0 … K − 1 for every datum: the branch it is in at ``level``.
 
-        Labels follow the tree's order, so that near labels are near in the tree. A datum whose
-        node lies above the level is labelled by that node; a level below the deepest gives the
-        nodes of the data themselves.
+        In a tree with times, that is the branch at that time. Labels follow the tree's order, so
+        that near labels are near in the tree. A datum whose node lies above the level is labelled
+        by that node; a level below the deepest gives the nodes of the data themselves.
         """
-        level = check_integer("level", level, minimum=0)
+        level = check_positive("level", level, zero=True)
         branch = np.arange(self.n_nodes, dtype=np.int32)
         for nodes in self._levels[1:]:
             above = self.parent[nodes]
-            inside = self.level[above] >= level
+            inside = self.time[above] >= level
             branch[nodes[inside]] = branch[above[inside]]
         position = self.preorder[branch[self.leaf]]
         return np.unique(position, return_inverse=True)[1].reshape(-1).astype(np.int32)
@@ -359,19 +454,51 @@ class Tree:
 
         The root, branching nodes, leaves and nodes with data of their own stay.
         """
-        keep = (self.n_children != 1) | (self.own_count > 0)
+        return self._without((self.n_children == 1) & (self.own_count == 0))
+
+    def collapsed(self, min_support: float = 0.5) -> Tree:
+        """Return the tree without the inner nodes whose support is smaller.
+
+        Their children become children of the node above. The root, leaves, nodes with data of
+        their own and those whose support is not known stay. At 0.5 what is left is the majority:
+        clusters that more than half of the draws have.
+
+        Examples
+        --------
+        >>> tree = Tree([-1, 0, 0, 1, 1], [3, 4, 2], support=[1, 0.3, 1, 1, 1])
+        >>> tree.collapsed().parent
+        array([-1,  0,  0,  0], dtype=int32)
+        """
+        if not is_real(min_support) or not 0 <= min_support <= 1:
+            raise ValueError(f"min_support must be between 0 and 1, got {min_support!r}")
+        if self.support is None:
+            raise ValueError("collapsed needs a tree with supports: this one has none")
+        inner = (self.n_children > 0) & (self.own_count == 0)
+        return self._without(inner & (self.support < min_support))
+
+    def _without(self, gone: npt.NDArray[np.bool_]) -> Tree:
+        """Return the tree without some nodes; their children hang on the nodes above."""
+        keep = ~gone
         keep[0] = True
         anchor = np.arange(self.n_nodes, dtype=np.int32)  # nearest kept node at or above
         for nodes in self._levels[1:]:
-            gone = nodes[~keep[nodes]]
-            anchor[gone] = anchor[self.parent[gone]]
+            left_out = nodes[~keep[nodes]]
+            anchor[left_out] = anchor[self.parent[left_out]]
         kept = np.flatnonzero(keep)
         kept = kept[np.argsort(self.preorder[kept])]  # siblings keep their order
         new_id = np.full(self.n_nodes, NULL, dtype=np.int32)
         new_id[kept] = np.arange(kept.size)
         parent = np.full(kept.size, NULL, dtype=np.int32)
         parent[1:] = new_id[anchor[self.parent[kept[1:]]]]
-        return Tree.from_trusted(parent, new_id[self.leaf], self.level[kept], self.count[kept])
+        return Tree.from_trusted(
+            parent,
+            new_id[self.leaf],
+            hops_to_root(parent) if self.has_times else self.level[kept],
+            self.count[kept],
+            time=_part(self._time, kept),
+            support=_part(self.support, kept),
+            names=self.names,
+        )
 
     def expanded(self) -> Tree:
         """Return the tree with a node at every level: the inverse of :meth:`compressed`."""
@@ -385,7 +512,13 @@ class Tree:
         starts = (last - length + 1)[1:]
         parent[starts] = last[self.parent[1:]]
         return Tree.from_trusted(
-            parent, last[self.leaf], self.level[owner] - below, self.count[owner]
+            parent,
+            last[self.leaf],
+            self.level[owner] - below,
+            self.count[owner],
+            time=_part(self._time, owner),
+            support=_part(self.support, owner),
+            names=self.names,
         )
 
     # ---- derived arrays, made when first asked for ------------------------------------------
@@ -432,13 +565,27 @@ class Tree:
         return np.argsort(position).astype(np.int32)
 
     @cached_property
-    def _canonical_key(self) -> tuple[bytes, bytes, bytes]:
-        parent, leaf, level, _ = self._renumber(self._canonical_order)
-        return parent.tobytes(), leaf.tobytes(), level.tobytes()
+    def _canonical_key(self) -> tuple[Any, ...]:
+        parent, leaf, level, _, time, support, names = self._renumber(self._canonical_order)
+        annotations = [
+            None if array is None else (array + 0.0).tobytes() for array in (time, support)
+        ]
+        return parent.tobytes(), leaf.tobytes(), level.tobytes(), *annotations, names
 
-    def _renumber(self, order: npt.NDArray[Any]) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    def _renumber(
+        self, order: npt.NDArray[Any]
+    ) -> tuple[
+        IntArray,
+        IntArray,
+        IntArray,
+        IntArray,
+        FloatArray | None,
+        FloatArray | None,
+        tuple[str, ...] | None,
+    ]:
         parent, leaf = _renumbered(self.parent, self.leaf, order)
-        return parent, leaf, self.level[order], self.count[order]
+        time, support = _part(self._time, order), _part(self.support, order)
+        return parent, leaf, self.level[order], self.count[order], time, support, self.names
 
     def _check_node(self, node: int) -> int:
         if not is_integer(node) or not 0 <= node < self.n_nodes:
@@ -450,8 +597,14 @@ class Tree:
         return f"Tree(n_nodes={self.n_nodes}, n_data={self.n_data}, depth={self.depth})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Rebuild from the four arrays."""
-        return Tree.from_trusted, (self.parent, self.leaf, self.level, self.count)
+        """Rebuild from the arrays."""
+        arrays = (self.parent, self.leaf, self.level, self.count, self._time, self.support)
+        return Tree.from_trusted, (*arrays, self.names)
+
+
+def _part(values: FloatArray | None, nodes: npt.NDArray[Any]) -> FloatArray | None:
+    """Return the values of some nodes, if there are any."""
+    return None if values is None else values[nodes]
 
 
 def _renumbered(
