@@ -100,8 +100,7 @@ def _convergence(estimator: Any) -> str:
         f'Chains that agree overlap.</p><div class="traces">{drawn}</div>'
         if drawn
         else "",
-        convergence_table(diagnosis),
-        levels_table(scalars),
+        f'<div class="side-by-side">{convergence_table(diagnosis)}{levels_table(scalars)}</div>',
     ]
     return "".join(pieces)
 

@@ -80,7 +80,7 @@ class Features:
                 if abs(sds) >= LEAST_SDS:
                     size = np.abs(column).max() or 1.0
                     mean = float((column / size).mean() * size)
-                    found.append((abs(sds), f"{short} {number(mean)} ({sds:+.1f} sd)"))
+                    found.append((abs(sds), f"{short} {number(mean)} ({_signed(sds)} sd)"))
         found = [line for line in found if line[0] > 0]
         found.sort(key=lambda line: -line[0])
         return [text for _, text in found[:most]]
@@ -115,6 +115,10 @@ class Features:
         ]
 
 
+def _signed(sds: float) -> str:
+    return f"{sds:+.1f}".replace("-", "−")
+
+
 def number(value: float) -> str:
     """Write a number in four digits.
 
@@ -126,5 +130,6 @@ def number(value: float) -> str:
     """
     rounded = float(f"{value:.4g}")
     if rounded == round(rounded) and abs(rounded) < 1e7:
-        return str(int(rounded))
-    return f"{rounded:.4g}"
+        return str(int(rounded)).replace("-", "−")
+    text = f"{rounded:.4g}"
+    return "−" + text[1:] if rounded < 0 else text

@@ -16,10 +16,12 @@ def table(
     *,
     numeric: Sequence[int] = (),
     identifier: str | None = None,
+    wrap: bool = False,
 ) -> str:
     """Return an HTML table; the first cell of each line is its heading.
 
-    Cells are text from data and are escaped. Columns in ``numeric`` stand flush right.
+    Cells are text from data and are escaped. Columns in ``numeric`` stand flush right. With
+    ``wrap``, long words are broken.
     """
 
     def mark(k: int) -> str:
@@ -32,6 +34,7 @@ def table(
         cells += [f"<td{mark(k)}>{isolated(cell)}</td>" for k, cell in enumerate(line) if k]
         body.append(f"<tr>{''.join(cells)}</tr>")
     label = f' id="{identifier}"' if identifier else ""
+    label += ' class="wrap"' if wrap else ""
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{plain(caption)}">'
         f"<table{label}><caption>{plain(caption)}</caption><thead><tr>{top}</tr></thead>"
@@ -41,4 +44,4 @@ def table(
 
 def pairs_table(caption: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Return a table of names and values."""
-    return table(caption, ("name", "value"), [list(pair) for pair in pairs])
+    return table(caption, ("name", "value"), [list(pair) for pair in pairs], wrap=True)

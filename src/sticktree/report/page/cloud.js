@@ -1,6 +1,7 @@
 // The data beside the tree: density and histogram, scatter over density, or principal axes.
 
 const PAD = { left: 46, right: 12, top: 10, bottom: 38 };
+const SMALL = 2; // pixels of radius, under which a square will do for a dot
 const MOST_NUMBERED = 40; // clusters whose numbers are written over their rows
 
 class Cloud {
@@ -37,7 +38,7 @@ class Cloud {
       return `Histogram${this.density ? " and predictive density" : ""} of ${x.label}.${lost}`;
     }
     if (this.kind === "plane") {
-      const over = this.density ? " over the predictive density: the darker, the denser" : "";
+      const over = this.density ? "; the shade behind is the predictive density" : "";
       return `${y.label} against ${x.label}${over}.${lost}`;
     }
     const shares = formatShare(x.share + y.share);
@@ -49,10 +50,11 @@ class Cloud {
   }
 
   resize() {
-    this.width = this.box.clientWidth;
-    this.height = this.box.clientHeight;
+    this.width = Math.max(this.box.clientWidth, 1);
+    this.height = Math.max(this.box.clientHeight, 1);
     this.context = prepareCanvas(this.canvas, this.width, this.height);
     this.base = document.createElement("canvas");
+    this.dots = document.createElement("canvas");
     this.drawBase();
     this.draw();
   }
@@ -81,26 +83,37 @@ class Cloud {
       this.drawCurve(context);
     } else {
       if (this.density) this.drawHeat(context);
-      for (let i = 0; i < this.report.nRows; i++) this.dot(context, i, this.radius, 0.8);
-      this.numberClusters(context);
+      const over = prepareCanvas(this.dots, this.width, this.height);
+      this.drawDots(over, () => true, this.radius, 0.8);
+      this.numberClusters(over);
     }
     this.drawAxes(context);
   }
 
-  colourOf(i) {
-    return categoryColour(this.state.colouring.codes[i]);
-  }
-
-  dot(context, i, radius, alpha) {
-    const x = this.x(this.places[0][i]);
-    const y = this.y(this.places[1][i]);
-    if (Number.isNaN(x + y)) return;
+  /** Draw a dot for some rows, small ones as squares, a colour at a time: that is what is fast. */
+  drawDots(context, has, radius, alpha) {
+    const { codes, size } = this.state.colouring;
+    const rows = Array.from({ length: size + 1 }, () => []);
+    for (let i = 0; i < codes.length; i++) if (has(i)) rows[codes[i] + 1].push(i);
     context.globalAlpha = alpha;
-    context.fillStyle = css(this.colourOf(i));
-    context.beginPath();
-    context.arc(x, y, radius, 0, 7);
-    context.fill();
+    rows.forEach((some, k) => {
+      if (!some.length) return;
+      context.fillStyle = css(categoryColour(k - 1));
+      context.beginPath();
+      for (const i of some) {
+        const x = this.x(this.places[0][i]);
+        const y = this.y(this.places[1][i]);
+        if (Number.isNaN(x + y)) continue;
+        if (radius < SMALL) context.rect(x - 0.9 * radius, y - 0.9 * radius, 1.8 * radius, 1.8 * radius);
+        else {
+          context.moveTo(x + radius, y);
+          context.arc(x, y, radius, 0, 7);
+        }
+      }
+      context.fill();
+    });
     context.globalAlpha = 1;
+    return rows.reduce((sum, some) => sum + some.length, 0);
   }
 
   drawHeat(context) {
@@ -193,12 +206,14 @@ class Cloud {
     const size = (high - low) / this.nBins;
     context.fillStyle = typeof colour === "string" ? colour : css(colour);
     context.globalAlpha = alpha;
-    this.bins(has).forEach((n, k) => {
+    const counts = this.bins(has);
+    counts.forEach((n, k) => {
       const left = this.x(low + k * size);
       const right = this.x(low + (k + 1) * size);
       context.fillRect(left, this.y(n), right - left - 1, this.y(0) - this.y(n));
     });
     context.globalAlpha = 1;
+    return counts.reduce((sum, n) => sum + n, 0);
   }
 
   drawCurve(context) {
@@ -282,21 +297,25 @@ class Cloud {
     return (i) => i >= report.start[w] && i < end;
   }
 
+  /** Draw at the next frame, once. */
+  ask() {
+    this.frame ||= requestAnimationFrame(() => this.draw());
+  }
+
   draw() {
-    const { context, report, state } = this;
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    const { context, state } = this;
     context.clearRect(0, 0, this.width, this.height);
     const marked = this.marked();
-    context.globalAlpha = marked && this.kind !== "line" ? 0.3 : 1;
     context.drawImage(this.base, 0, 0, this.width, this.height);
+    context.globalAlpha = marked ? 0.25 : 1;
+    if (this.kind !== "line") context.drawImage(this.dots, 0, 0, this.width, this.height);
     context.globalAlpha = 1;
-    this.nMarked = 0;
-    if (marked && this.kind === "line") this.drawBins(context, marked, this.scheme.accent, 0.75);
-    for (let i = 0; i < report.nRows; i++) {
-      if (!marked || !marked(i)) continue;
-      this.nMarked++;
-      if (this.kind !== "line") this.dot(context, i, this.radius + 0.6, 1);
-    }
-    this.canvas.dataset.marked = this.nMarked;
+    let nMarked = 0;
+    if (marked && this.kind === "line") nMarked = this.drawBins(context, marked, this.scheme.accent, 0.75);
+    else if (marked) nMarked = this.drawDots(context, marked, this.radius * 1.25, 1);
+    this.canvas.dataset.marked = nMarked;
     const row = state.hoveredRow >= 0 ? state.hoveredRow : state.row;
     if (row >= 0) this.ring(row);
   }
@@ -313,7 +332,7 @@ class Cloud {
       context.moveTo(x, this.y(0));
       context.lineTo(x, PAD.top);
     } else {
-      this.dot(context, i, this.radius + 1, 1);
+      this.drawDots(context, (j) => j === i, this.radius + 1, 1);
       context.beginPath();
       context.arc(x, y, this.radius + 5, 0, 7);
     }

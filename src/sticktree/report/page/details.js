@@ -11,7 +11,14 @@ class Details {
     this.fill();
   }
 
+  /** Fill at the next frame, once. */
+  ask() {
+    this.frame ||= requestAnimationFrame(() => this.fill());
+  }
+
   fill() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
     const { state, report } = this;
     const { hovered, selected, row, hoveredRow } = state;
     const key = `${hovered} ${selected} ${row} ${hoveredRow} ${[...state.folded]} ${state.zoomed}`;
@@ -43,7 +50,7 @@ class Details {
     const start = report.start[w];
     const end = start + report.count[w];
     const support = report.supportOf(w);
-    const pairs = [["Rows", `${report.count[w].toLocaleString("en")} (${formatShare(report.count[w] / report.nRows)})`]];
+    const pairs = [["Rows", `${WHOLE.format(report.count[w])} (${formatShare(report.count[w] / report.nRows)})`]];
     pairs.push(["Support", Number.isNaN(support) ? "not known" : support.toFixed(2)]);
     pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatNumber(report.time[w], 3)]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);

@@ -3,7 +3,7 @@
 const LEAST = 0.5; // pixels
 const AXIS = 26; // pixels below the tree, for the levels
 const STRIP = 9; // width of the strips of clusters and classes
-const NAME_SPACE = 104;
+const NAME_SPACE = 150;
 const ROW_FOR_NAME = 12; // pixels a row needs for its name to be written
 const FONT = "12px system-ui, sans-serif";
 
@@ -30,28 +30,29 @@ class TreeView {
   /** @param {HTMLElement} box @param {Report} report @param {Geometry} geometry @param {State} state */
   constructor(box, report, geometry, state) {
     Object.assign(this, { box, report, geometry, state });
-    this.canvas = box.querySelector("canvas");
+    [this.canvas, this.over] = box.querySelectorAll("canvas");
     this.window = geometry.windowOf(0);
     this.scheme = new Scheme();
     this.frame = 0;
+    this.nameSpace = 0;
     this.resize();
   }
 
   resize() {
-    this.width = this.box.clientWidth;
-    this.height = this.box.clientHeight;
+    this.width = Math.max(this.box.clientWidth, 1);
+    this.height = Math.max(this.box.clientHeight, AXIS + 1);
     this.context = prepareCanvas(this.canvas, this.width, this.height);
-    this.ask();
+    this.marks = prepareCanvas(this.over, this.width, this.height);
+    this.ask(true);
   }
 
-  /** Draw at the next frame, once. */
-  ask() {
-    if (!this.frame) {
-      this.frame = requestAnimationFrame(() => {
-        this.frame = 0;
-        this.draw();
-      });
-    }
+  /**
+   * Draw at the next frame, once.
+   * @param {boolean} all the tree too, not only the marks over it
+   */
+  ask(all) {
+    this.stale ||= all;
+    this.frame ||= requestAnimationFrame(() => this.draw(this.stale));
   }
 
   // ---- places ----
@@ -71,8 +72,20 @@ class TreeView {
 
   /** Width of the tree proper. */
   get plotWidth() {
-    const names = this.named ? Math.min(NAME_SPACE, 0.3 * this.width) : 0;
-    return this.width - 8 - this.nStrips * (STRIP + 3) - names;
+    return this.width - 8 - this.nStrips * (STRIP + 3) - this.nameSpace;
+  }
+
+  /** Leave as much room for names as those in view take. */
+  measureNames() {
+    this.nameSpace = 0;
+    if (!this.named) return;
+    const most = Math.min(NAME_SPACE, 0.3 * this.width);
+    const first = Math.max(0, Math.floor(this.window.top));
+    const last = Math.min(this.report.nRows, Math.ceil(this.window.bottom));
+    for (let i = first; i < last && this.nameSpace < most; i++) {
+      const wide = this.context.measureText(this.report.rowName(i).slice(0, 60)).width + 8;
+      this.nameSpace = Math.min(most, Math.max(this.nameSpace, wide));
+    }
   }
 
   x(time) {
@@ -95,8 +108,17 @@ class TreeView {
 
   // ---- drawing ----
 
-  draw() {
+  draw(all = true) {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    if (all) this.drawTree();
+    this.drawMarks();
+  }
+
+  drawTree() {
     const { context } = this;
+    this.stale = false;
+    this.measureNames();
     context.clearRect(0, 0, this.width, this.height);
     context.save();
     context.beginPath();
@@ -105,7 +127,6 @@ class TreeView {
     if (this.state.mode === "icicle") this.visit((w, a, b) => this.drawBox(w, a, b));
     else this.visit((w, a, b) => this.drawLines(w, a, b));
     this.drawStrips();
-    this.drawMarks();
     context.restore();
     this.drawAxis();
   }
@@ -163,17 +184,20 @@ class TreeView {
     context.fillStyle = readableOn(colour);
     context.textBaseline = "middle";
     const single = report.count[w] === 1 && !report.hasChildren[w];
-    const text = single ? "" : this.boxText(w, folded);
-    context.fillText(fitted(context, text, right - left - 8), left + 4, (from + to) / 2);
+    const text = single ? "" : this.boxText(w, folded, right - left - 8);
+    context.fillText(text, left + 4, (from + to) / 2);
   }
 
-  boxText(w, folded) {
+  /** The size of a node and, if it is of one kind, which; as much of it as there is room for. */
+  boxText(w, folded, room) {
     const { colouring } = this.state;
-    const size = this.report.count[w].toLocaleString("en");
-    if (folded) return `${size} rows, folded`;
+    const size = WHOLE.format(this.report.count[w]);
     const chief = colouring.chiefOf(w);
-    if (colouring.share[w] < 0.999 || chief < 0) return size;
-    return `${size} · ${colouring.nameOf(chief)}`;
+    const alike = colouring.share[w] > 0.999 && chief >= 0;
+    const said = folded ? "folded" : alike ? colouring.nameOf(chief) : "";
+    const fits = (text) => this.context.measureText(text).width <= room;
+    if (said && fits(`${size} · ${said}`)) return `${size} · ${said}`;
+    return fits(size) ? size : "";
   }
 
   drawHatch(left, top, right, bottom, colour) {
@@ -235,6 +259,7 @@ class TreeView {
   lineColour(w) {
     const colour = this.state.colouring.ofNode(w, this.scheme);
     const support = this.report.supportOf(w);
+    if (this.report.count[w] === 1) return mix(this.scheme.paper, colour, 0.6);
     return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.35 + 0.65 * support);
   }
 
@@ -270,10 +295,14 @@ class TreeView {
 
   /** Outlines of what is selected or under the pointer, and lines of rows. */
   drawMarks() {
-    const { state, report, context } = this;
-    const pointed = state.hovered >= 0 ? state.hovered : -1;
+    const { state, report, marks: context } = this;
+    context.clearRect(0, 0, this.width, this.height);
+    context.save();
+    context.beginPath();
+    context.rect(0, 0, this.width, this.height - AXIS);
+    context.clip();
     this.outline(state.selected, 2, []);
-    if (pointed >= 0 && pointed !== state.selected) this.outline(pointed, 2, [4, 3]);
+    if (state.hovered >= 0 && state.hovered !== state.selected) this.outline(state.hovered, 2, [4, 3]);
     for (const row of new Set([state.row, state.hoveredRow])) {
       if (row < 0) continue;
       const y = this.y(row + 0.5);
@@ -296,10 +325,11 @@ class TreeView {
         context.fillRect(this.plotWidth, this.y(i), 4, Math.max(this.rowHeight, 1));
       }
     }
+    context.restore();
   }
 
   outline(node, thick, dash) {
-    const { context, report, geometry } = this;
+    const { marks: context, report, geometry } = this;
     const w = geometry.visible(node, this.state.folded);
     const left = Math.max(this.leftOf(w), 1);
     const right = report.hasChildren[w] && !this.state.folded.has(w) ? this.x(report.time[w]) : this.plotWidth;

@@ -1,6 +1,7 @@
 // Columns of a node or a row: what they are, and how unusual that is.
 
 const FEATURES_FIRST = 8;
+const FEATURES_SPARED = 3; // more that are shown without asking, for a button is no shorter
 const WIDEST = 3; // standard deviations that fill a bar
 
 /** A bar to the left or the right of the middle, for so many standard deviations. */
@@ -32,16 +33,17 @@ function featureTable(caption, lines) {
         make("td", { class: "away" }, sdBar(line.sds), make("span", { class: "note" }, line.note))
       )
     );
-  lines.slice(0, FEATURES_FIRST).forEach(add);
+  const first = lines.length <= FEATURES_FIRST + FEATURES_SPARED ? lines.length : FEATURES_FIRST;
+  lines.slice(0, first).forEach(add);
   const table = make("table", { class: "features" }, make("caption", {}, caption), body);
-  if (lines.length <= FEATURES_FIRST) return [table];
+  if (lines.length === first) return [table];
   const more = make(
     "button",
     {
       type: "button",
       class: "more",
       click: () => {
-        lines.slice(FEATURES_FIRST).forEach(add);
+        lines.slice(first).forEach(add);
         more.remove();
       },
     },
@@ -70,8 +72,6 @@ function classBars(report, start, end) {
   const list = make("ul", { class: "classes" });
   for (const [k, count] of sorted.slice(0, 8)) {
     const share = count / (end - start);
-    const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = css(categoryColour(k));
     const bar = make("span", { class: "share", "aria-hidden": "true" });
     bar.style.width = `${Math.max(100 * share, 1)}%`;
     bar.style.background = css(categoryColour(k));
@@ -80,12 +80,11 @@ function classBars(report, start, end) {
         "li",
         {},
         make("span", { class: "share-box" }, bar),
-        swatch,
         isolated(k < 0 ? "unknown" : report.classes[k]),
-        make("span", { class: "note" }, ` ${count.toLocaleString("en")} (${formatShare(share)})`)
+        make("span", { class: "note" }, ` ${WHOLE.format(count)} (${formatShare(share)})`)
       )
     );
   }
-  if (sorted.length > 8) list.append(make("li", {}, `and ${many(sorted.length - 8, "more class")}es`));
+  if (sorted.length > 8) list.append(make("li", {}, `and ${sorted.length - 8} more`));
   return list;
 }

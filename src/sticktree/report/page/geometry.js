@@ -84,8 +84,8 @@ class Geometry {
   windowOf(w) {
     const { start, count, time, end } = this.report;
     const above = this.up[w] < 0 ? 0 : time[this.up[w]];
-    // However short its own edge is, a tenth of the width is the node's.
-    const left = Math.min(above, time[w] - 0.08 * Math.max(end - time[w], 0.02 * end));
+    // However short its own edge is, a part of the width is the node's.
+    const left = Math.min(above, time[w] - 0.05 * Math.max(end - time[w], 0.02 * end));
     const right = end > left ? end : left + 1;
     return { top: start[w], bottom: start[w] + count[w], left, right };
   }

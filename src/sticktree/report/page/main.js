@@ -96,9 +96,9 @@ function begin() {
       cloud.drawBase();
     }
     if (["selected", "folded", "threshold", "colouring"].some((name) => changed.has(name))) outline.fill();
-    details.fill();
-    cloud.draw();
-    view.ask();
+    details.ask();
+    cloud.ask();
+    view.ask(["mode", "colouring", "folded", "threshold"].some((name) => changed.has(name)));
   });
 
   for (const radio of document.querySelectorAll("input[name=mode]")) {

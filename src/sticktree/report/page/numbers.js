@@ -27,9 +27,11 @@ function formatShare(share) {
   return `${percent >= 10 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)}%`;
 }
 
+const WHOLE = new Intl.NumberFormat("en"); // made once: making one is slow
+
 /** @param {number} count @param {string} noun */
 function many(count, noun) {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  return `${WHOLE.format(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 /**

@@ -60,6 +60,7 @@ class TreePointer {
     if (this.pressed.moved && this.touches.size < 2) {
       const { seen } = this.pressed;
       const rows = -away / this.view.rowHeight;
+      showTip(this.view, -1);
       this.show({ ...seen, top: seen.top + rows, bottom: seen.bottom + rows });
       this.hover(-1);
     }
@@ -84,7 +85,11 @@ class TreePointer {
       view.state.select(node);
     } else if (event.pointerType === "touch" && view.state.selected !== node) {
       view.state.select(node);
-    } else this.zoomOn(node);
+      showTip(view, node, at);
+    } else {
+      showTip(view, -1);
+      this.zoomOn(node);
+    }
   }
 
   /** Zoom into a node, or out of it if it already fills the view. */
@@ -121,7 +126,7 @@ class TreePointer {
     this.stop();
     this.view.window = { ...seen, top, bottom: top + size };
     this.free();
-    this.view.ask();
+    this.view.ask(true);
   }
 
   /** While everything is in view, a finger on the tree scrolls the page. */
