@@ -15,8 +15,8 @@ class TreePointer {
     canvas.addEventListener("pointerdown", (event) => this.down(event));
     canvas.addEventListener("pointerup", (event) => this.release(event, true));
     canvas.addEventListener("pointercancel", (event) => this.release(event, false));
-    canvas.addEventListener("pointerleave", () => {
-      if (!this.pressed) this.hover(-1);
+    canvas.addEventListener("pointerleave", (event) => {
+      if (!this.pressed && event.pointerType !== "touch") this.hover(-1);
     });
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }

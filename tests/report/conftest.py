@@ -1,0 +1,66 @@
+"""A browser for all tests of the page: one that is installed, as there is nothing to download."""
+
+import os
+import shutil
+import warnings
+
+import pytest
+
+COMMANDS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a browser; where there is none, skip, or fail on machines that test every change."""
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        _go_without("playwright is not installed")
+    path = next(filter(None, map(shutil.which, COMMANDS)), None)
+    # Chrome on macOS and Windows is on no path, but Playwright knows where it is.
+    where = {"executable_path": path} if path else {"channel": "chrome"}
+    with sync_playwright() as playwright:
+        try:
+            found = playwright.chromium.launch(args=["--no-sandbox"], **where)
+        except Error as error:
+            _go_without(f"no Chromium or Chrome was found: {str(error).splitlines()[0]}")
+        yield found
+        found.close()
+
+
+def _go_without(reason):
+    if os.environ.get("CI"):
+        pytest.fail(f"the page must be tested in a browser, but {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def open_page(browser):
+    """Return a function that opens a file and waits until its script has run.
+
+    Afterwards the page must not have complained, nor asked for anything but itself.
+    """
+    contexts, complaints, asked = [], [], []
+
+    def open_(path, **options):
+        options = {"viewport": {"width": 1200, "height": 900}, "offline": True} | options
+        context = browser.new_context(reduced_motion="reduce", **options)
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+        if options.get("java_script_enabled", True):
+            page.wait_for_selector("html[data-ready]", state="attached")
+        allowed.append(path.as_uri())
+        return page
+
+    allowed = []
+    with warnings.catch_warnings():
+        yield open_
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert asked == allowed
