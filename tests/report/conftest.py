@@ -2,14 +2,18 @@
 
 import os
 import shutil
-import warnings
 
+import numpy as np
+import pandas as pd
 import pytest
+
+from sticktree.report import write_report
+from tests.report.mixtures import mixture
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
     """Return a browser; where there is none, skip, or fail on machines that test every change."""
     try:
@@ -40,7 +44,7 @@ def open_page(browser):
 
     Afterwards the page must not have complained, nor asked for anything but itself.
     """
-    contexts, complaints, asked = [], [], []
+    contexts, complaints, asked, allowed = [], [], [], []
 
     def open_(path, **options):
         options = {"viewport": {"width": 1200, "height": 900}, "offline": True} | options
@@ -57,10 +61,38 @@ def open_page(browser):
         allowed.append(path.as_uri())
         return page
 
-    allowed = []
-    with warnings.catch_warnings():
-        yield open_
+    yield open_
     for context in contexts:
         context.close()
     assert complaints == []
     assert asked == allowed
+
+
+@pytest.fixture(scope="package")
+def table():
+    """Three groups of rows in five columns, one of them of categories, with gaps."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1, 2], 20)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)) + 9.0 * group[:, None], columns=list("abcd"))
+    frame["kind"] = np.array(["x", "y", "z"])[group]
+    frame.loc[3, "a"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="package")
+def estimator(table):
+    found = mixture(table)
+    found.labels_ = np.repeat([0, 1, 2], 20)
+    return found
+
+
+@pytest.fixture(scope="package")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("report")
+
+
+@pytest.fixture(scope="package")
+def plain(estimator, folder):
+    names = [f"sample {i}" for i in range(60)]
+    classes = ["even" if i % 2 else "odd" for i in range(60)]
+    return write_report(folder / "plain.html", estimator, names=names, classes=classes)

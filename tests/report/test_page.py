@@ -1,6 +1,7 @@
 import base64
 import hashlib
 import re
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -80,7 +81,7 @@ def test_headings_descend_by_one(nasty):
     levels = [int(tag[1]) for tag, _, _ in Page(nasty).elements if re.fullmatch(r"h[1-6]", tag)]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(b - a <= 1 for a, b in zip(levels, levels[1:], strict=False))
+    assert all(b - a <= 1 for a, b in pairwise(levels))
 
 
 # ---- what may be passed -------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.report.features import Features
 from sticktree.report.packing import packed, packed_column
@@ -81,7 +82,6 @@ def _density(estimator: Any, axes: list[_Axis]) -> dict[str, Any]:
 
 def _log_predictive(estimator: Any, axes: list[_Axis], grid: FloatArray) -> FloatArray:
     """Return log densities of places on the axes, with respect to these places."""
-    from sticktree.blas import one_thread
     from sticktree.posterior.prediction import log_predictive
 
     logs = np.array([axis.log for axis in axes])
@@ -157,7 +157,8 @@ def principal_axes(features: Features) -> tuple[FloatArray, FloatArray, FloatArr
         owner += [d] * blocks[-1].shape[1]
     x = np.hstack(blocks)
     x = x - x.mean(axis=0)
-    variances, vectors = np.linalg.eigh(x.T @ x / len(x))
+    with one_thread():
+        variances, vectors = np.linalg.eigh(x.T @ x / len(x))
     variances, vectors = np.maximum(variances[::-1][:2], 0.0), vectors[:, ::-1][:, :2]
     # The sign of an axis is free: its largest entry points upward, so pages do not change.
     vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)

@@ -23,7 +23,7 @@ class Classes:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Classes:
-        """Number classes: numbers by size, all else as text; None and NaN are no class."""
+        """Give classes numbers, sorted by size or as text; None and NaN are no class."""
         known = [None if _is_missing(value) else value for value in values]
         distinct = {value for value in known if value is not None}
         numeric = all(isinstance(value, int | float | np.number) for value in distinct)
