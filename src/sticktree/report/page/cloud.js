@@ -157,15 +157,22 @@ class Cloud {
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.lineJoin = "round";
-    sums.forEach(([x, y, n], k) => {
-      if (n < Math.max(2, 0.005 * report.nRows)) return;
-      const text = colouring.by === "class" ? report.classes[k].slice(0, 14) : String(k);
+    const placed = [];
+    const order = sums.map((_, k) => k).sort((a, b) => sums[b][2] - sums[a][2]);
+    for (const k of order) {
+      const n = sums[k][2];
+      if (n < Math.max(2, 0.005 * report.nRows)) break;
+      const text = colouring.by === "class" ? fitted(context, report.classes[k], 100) : String(k);
+      const at = { x: this.x(sums[k][0] / n), y: this.y(sums[k][1] / n), half: context.measureText(text).width / 2 };
+      // What would cover the number of a larger cluster is left to the colours.
+      if (placed.some((b) => Math.abs(at.x - b.x) < at.half + b.half && Math.abs(at.y - b.y) < 12)) continue;
+      placed.push(at);
       context.lineWidth = 4;
       context.strokeStyle = css(this.scheme.paper);
-      context.strokeText(text, this.x(x / n), this.y(y / n));
+      context.strokeText(text, at.x, at.y);
       context.fillStyle = this.scheme.ink;
-      context.fillText(text, this.x(x / n), this.y(y / n));
-    });
+      context.fillText(text, at.x, at.y);
+    }
     context.font = FONT;
     context.textAlign = "left";
   }

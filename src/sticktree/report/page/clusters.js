@@ -3,18 +3,16 @@
 /** @param {TreeView} view */
 function enliven(view) {
   const table = byId("clusters-table");
-  const { report, state } = view;
+  const { state } = view;
   for (const line of table.tBodies[0].rows) {
     const cell = line.cells[0];
     const k = Number(cell.textContent);
-    const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = css(categoryColour(k));
     const open = make(
       "button",
       { type: "button", class: "link", "aria-label": `Show cluster ${k} in the tree`, click: () => showCluster(view, k) },
       String(k)
     );
-    cell.replaceChildren(swatch, open);
+    cell.replaceChildren(swatch(k), open);
     line.dataset.label = k;
   }
   [...table.tHead.rows[0].cells].forEach((cell, column) => {
@@ -27,7 +25,6 @@ function enliven(view) {
       line.classList.toggle("chosen", Number(line.dataset.label) === state.cluster);
     }
   });
-  return report;
 }
 
 /** @param {HTMLTableElement} table @param {number} column */

@@ -52,7 +52,7 @@ class Details {
     const support = report.supportOf(w);
     const pairs = [["Rows", `${WHOLE.format(report.count[w])} (${formatShare(report.count[w] / report.nRows)})`]];
     pairs.push(["Support", Number.isNaN(support) ? "not known" : support.toFixed(2)]);
-    pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatNumber(report.time[w], 3)]);
+    pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatLevel(report.time[w])]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
     const folded = state.folded.has(w);
     const foldable = this.view.geometry.children(w).length > 0;
@@ -89,7 +89,7 @@ class Details {
         "button",
         {
           type: "button",
-          class: "more",
+          class: "show-all",
           click: () => {
             more.remove();
             list.classList.add("long");
@@ -124,9 +124,7 @@ class Details {
   row(i) {
     const { report } = this;
     const cluster = report.label[i];
-    const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = css(categoryColour(cluster));
-    const pairs = [["Row", String(report.number[i])], ["Cluster", swatch, String(cluster)]];
+    const pairs = [["Row", String(report.number[i])], ["Cluster", swatch(cluster), String(cluster)]];
     if (report.confidence) pairs.push(["Confidence", this.sure(report.confidence[i])]);
     if (report.class) pairs.push(["Class", isolated(report.class[i] < 0 ? "unknown" : report.classes[report.class[i]])]);
     this.box.replaceChildren(
@@ -161,7 +159,7 @@ class Details {
             { type: "button", class: "link", click: () => this.state.zoom(w) },
             isolated(report.nodeName(w))
           ),
-          make("span", { class: "note" }, `${note}${when} at level ${formatNumber(report.time[w], 3)}`)
+          make("span", { class: "note" }, `${note}${when} at level ${formatLevel(report.time[w])}`)
         )
       );
     }

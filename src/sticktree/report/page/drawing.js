@@ -260,7 +260,7 @@ class TreeView {
     const colour = this.state.colouring.ofNode(w, this.scheme);
     const support = this.report.supportOf(w);
     if (this.report.count[w] === 1) return mix(this.scheme.paper, colour, 0.6);
-    return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.35 + 0.65 * support);
+    return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.45 + 0.55 * support);
   }
 
   /** A strip for clusters, one for classes, and the names of rows where there is room. */

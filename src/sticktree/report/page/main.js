@@ -5,24 +5,20 @@ const LEGEND_MOST = 16;
 /** The names and colours of categories, and what paleness means. */
 function fillLegend(state, report) {
   const { colouring } = state;
-  const entry = (colour, text) => {
-    const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = colour;
-    return make("li", {}, swatch, isolated(text));
-  };
+  const entry = (k, text) => make("li", {}, swatch(k), isolated(text));
   const list = make("ul");
   const first = colouring.by === "class" ? "" : "cluster ";
   for (let k = 0; k < Math.min(colouring.size, LEGEND_MOST); k++) {
     const name = colouring.by === "class" ? colouring.nameOf(k) : String(k);
-    list.append(entry(css(categoryColour(k)), k === 0 ? first + name : name));
+    list.append(entry(k, k === 0 ? first + name : name));
   }
   if (colouring.size > LEGEND_MOST) {
     list.append(make("li", {}, `and ${colouring.size - LEGEND_MOST} more: colours come again`));
   }
   if (colouring.by === "class" && report.class.includes(-1)) {
-    list.append(entry(css(categoryColour(-1)), "unknown"));
+    list.append(entry(-1, "unknown"));
   }
-  list.append(entry("var(--mixed)", "mixed"));
+  list.append(make("li", {}, make("span", { class: "swatch mixed", "aria-hidden": "true" }), "mixed"));
   const parts = [list];
   if (report.support) {
     parts.push(make("p", { class: "support-key" }, "support 0 ", make("span", { "aria-hidden": "true" }), " 1"));
@@ -129,6 +125,7 @@ function begin() {
     view.scheme = new Scheme();
     view.resize();
     cloud.resize();
+    repaintSwatches();
   };
   new ResizeObserver(again).observe(byId("tree"));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);

@@ -20,6 +20,11 @@ function formatSds(value) {
   return `${rounded < 0 ? "−" : "+"}${Math.abs(rounded).toFixed(1)} sd`;
 }
 
+/** A level of the tree, to two decimals. @param {number} time */
+function formatLevel(time) {
+  return String(Number(time.toFixed(2))).replace("-", "−");
+}
+
 /** @param {number} share */
 function formatShare(share) {
   const percent = 100 * share;

@@ -72,7 +72,7 @@ class Outline {
     const support = report.supportOf(v);
     if (report.hasChildren[v]) {
       if (!Number.isNaN(support)) facts.push(`support ${support.toFixed(2)}`);
-      facts.push(`parts at level ${formatNumber(report.time[v], 3)}`);
+      facts.push(`parts at level ${formatLevel(report.time[v])}`);
     }
     const { colouring } = this.state;
     const chief = colouring.chiefOf(v);

@@ -169,7 +169,7 @@ function showTip(view, node, at) {
   const support = report.supportOf(node);
   const facts = [];
   if (report.count[node] > 1 && !Number.isNaN(support)) facts.push(`support ${support.toFixed(2)}`);
-  if (report.hasChildren[node]) facts.push(`parts at level ${formatNumber(report.time[node], 3)}`);
+  if (report.hasChildren[node]) facts.push(`parts at level ${formatLevel(report.time[node])}`);
   const lines = report.features(report.start[node], report.start[node] + report.count[node]);
   tip.replaceChildren(
     make("strong", {}, isolated(report.nodeName(node))),
