@@ -181,7 +181,7 @@ class Cloud {
 
   get nBins() {
     const { categories } = this.axes[0];
-    return categories ? categories.length : Math.min(40, Math.max(8, Math.ceil(2 * Math.cbrt(this.report.nRows))));
+    return categories ? categories.length : Math.min(60, Math.max(10, Math.ceil(2 * Math.sqrt(this.report.nRows))));
   }
 
   bin(value) {

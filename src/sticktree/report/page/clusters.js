@@ -47,6 +47,7 @@ function sortBy(table, column) {
 /** Show the smallest branch that has all of a cluster, and mark its rows. */
 function showCluster(view, k) {
   const node = view.geometry.visible(view.report.nodeOfLabel(k), new Set());
-  view.state.set({ zoomed: node, selected: node, cluster: k, row: -1, hovered: -1, folded: new Set() });
+  view.state.set({ hovered: -1, folded: new Set() });
+  view.state.zoom(node, { cluster: k });
   byId("explore").scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth" });
 }

@@ -2,6 +2,8 @@
 
 const MEMBERS_FIRST = 10;
 const MEMBERS_AT_ONCE = 200;
+const PATH_MOST = 80; // nodes of a row's path that are listed
+const PATH_FIRST = 10; // of them, those nearest to the root
 
 class Details {
   /** @param {HTMLElement} box @param {TreeView} view */
@@ -146,7 +148,10 @@ class Details {
     const { report, view } = this;
     const path = report.pathTo(report.nodeOf[i]).filter((w) => view.geometry.shown[w]);
     const list = make("ol", { class: "row-path" });
-    for (const w of path) {
+    const skipped = Math.max(0, path.length - PATH_MOST);
+    for (const [k, w] of path.entries()) {
+      if (k === PATH_FIRST && skipped) list.append(make("li", {}, `… ${skipped} more …`));
+      if (k >= PATH_FIRST && k < PATH_FIRST + skipped) continue;
       const support = report.supportOf(w);
       const note = Number.isNaN(support) || !report.hasChildren[w] ? "" : `support ${support.toFixed(2)}, `;
       const when = report.hasChildren[w] ? "parts" : "ends";
@@ -180,7 +185,8 @@ function chooseRow(view, i) {
   let w = geometry.visible(report.nodeOf[i], new Set());
   const room = Math.max(12, Math.min(40, report.nRows / 50));
   while (w > 0 && report.count[w] < room) w = geometry.up[w];
-  // A folded branch would hide it.
-  const folded = new Set([...state.folded].filter((v) => !report.pathTo(w).includes(v)));
-  state.set({ folded, zoomed: w, selected: w, row: i, cluster: -1, hovered: -1, hoveredRow: -1 });
+  const path = new Set(report.pathTo(report.nodeOf[i])); // where a folded branch would hide it
+  const folded = new Set([...state.folded].filter((v) => !path.has(v)));
+  state.set({ folded, hovered: -1, hoveredRow: -1 });
+  state.zoom(w, { row: i });
 }

@@ -57,7 +57,7 @@ function begin() {
   const colourings = { label: new Colouring(report, "label") };
   if (report.class) colourings.class = new Colouring(report, "class");
   const state = new State({
-    hovered: -1, selected: 0, row: -1, hoveredRow: -1, cluster: -1, zoomed: 0,
+    hovered: -1, selected: 0, row: -1, hoveredRow: -1, cluster: -1, zoomed: 0, moves: 0,
     mode: "icicle", colouring: colourings.label, threshold: 0, folded: new Set(),
   });
   byId("explore").hidden = false;
@@ -83,7 +83,7 @@ function begin() {
         hovered: -1,
       });
     }
-    if (changed.has("zoomed") || changed.has("threshold")) {
+    if (["zoomed", "moves", "threshold"].some((name) => changed.has(name))) {
       pointer.go();
       fillPath(state, report, geometry);
     }
@@ -105,10 +105,7 @@ function begin() {
   byId("zoom-in").addEventListener("click", () => pointer.magnify(1.5));
   byId("zoom-out").addEventListener("click", () => pointer.magnify(1 / 1.5));
   byId("zoom-up").addEventListener("click", () => pointer.zoomOn(state.zoomed));
-  byId("zoom-all").addEventListener("click", () => {
-    state.zoom(0);
-    pointer.go();
-  });
+  byId("zoom-all").addEventListener("click", () => state.zoom(0));
   byId("unfold").addEventListener("click", () => state.set({ folded: new Set() }));
   document.addEventListener("keydown", (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);

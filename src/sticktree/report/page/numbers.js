@@ -10,7 +10,7 @@ function formatNumber(value, digits = 4) {
   if (!Number.isFinite(value)) return "missing";
   const rounded = Number(value.toPrecision(digits));
   const size = Math.abs(rounded);
-  if (size !== 0 && (size >= 1e7 || size < 1e-4)) return rounded.toExponential().replace("e+", "e");
+  if (size !== 0 && (size >= 1e12 || size < 1e-4)) return rounded.toExponential().replace("e+", "e");
   return String(rounded).replace("-", "−");
 }
 

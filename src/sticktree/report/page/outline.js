@@ -94,10 +94,7 @@ class Outline {
     const siblings = node ? geometry.children(geometry.up[node]) : new Int32Array([0]);
     const place = siblings.indexOf(node);
     const to = (v) => v !== undefined && v >= 0 && this.visit(v);
-    const out = () => {
-      if (state.zoomed > 0) state.zoom(geometry.up[state.zoomed]);
-      else this.pointer.go();
-    };
+    const out = () => state.zoom(Math.max(geometry.up[state.zoomed], 0));
     const actions = {
       ArrowLeft: () => to(geometry.up[node]),
       ArrowRight: () => {
@@ -133,7 +130,6 @@ class Outline {
     while (w > 0 && (start[v] < start[w] || start[v] + count[v] > start[w] + count[w])) {
       w = view.geometry.up[w];
     }
-    state.set({ zoomed: w });
-    this.pointer.go();
+    state.set({ zoomed: w, moves: state.moves + 1 });
   }
 }

@@ -95,9 +95,7 @@ class TreePointer {
   /** Zoom into a node, or out of it if it already fills the view. */
   zoomOn(node) {
     const { state, geometry } = this.view;
-    if (node !== state.zoomed) state.zoom(node);
-    else if (node > 0) state.zoom(geometry.up[node]);
-    else this.go();
+    state.zoom(node === state.zoomed && node > 0 ? geometry.up[node] : node);
   }
 
   wheel(event) {
