@@ -16,6 +16,7 @@ NASTY = [
     "\"'><svg onload=window.hacked=4>",
     "a & b &lt; &amp;lt;",
     "<!-- <script>",
+    "</script x='1' onclick='window.hacked = 5'",
     "line\u2028separator\u2029",
     "\u202eright to left\u202c",
     "half \ud83d a smile",

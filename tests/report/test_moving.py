@@ -34,9 +34,13 @@ def test_pointing_at_a_branch_shows_and_marks_it(open_page, plain):
 
 def test_a_click_zooms_and_the_path_leads_back(open_page, plain):
     page = open_page(plain)
+    page.mouse.move(*point_of(page, 0.45, 0.2))
+    until(page, "document.querySelector('#details h3').textContent !== 'All 60 rows'")
+    name = page.locator("#details h3").inner_text()
     page.mouse.click(*point_of(page, 0.45, 0.2))
     until(page, "document.querySelectorAll('#path li').length > 1")
-    assert page.locator("#path [aria-current]").inner_text() in current(page)
+    assert page.locator("#path [aria-current]").inner_text() == name
+    assert name in current(page)
     page.locator("#zoom-up").click()
     page.locator("#path button").first.click()
     assert page.locator("#path li").count() == 1
@@ -104,13 +108,15 @@ def test_arrows_walk_enter_zooms_and_backspace_leaves(open_page, plain, estimato
     assert current(page).startswith(f"Branch of {branches.count[first]} rows")
     page.keyboard.press("ArrowDown")
     assert current(page).startswith(f"Branch of {branches.count[second]} rows")
+    page.keyboard.press("ArrowUp")
+    assert current(page).startswith(f"Branch of {branches.count[first]} rows")
+    page.keyboard.press("ArrowDown")
     marked(page, branches.count[second])
     page.keyboard.press("Enter")
     assert page.locator("#path li").count() == 2
     page.keyboard.press("Backspace")
     assert page.locator("#path li").count() == 1
     page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowLeft")
     assert current(page).startswith("All 60 rows")
     assert page.evaluate("document.activeElement.getAttribute('role')") == "treeitem"

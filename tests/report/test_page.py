@@ -21,7 +21,11 @@ def nasty():
         names=NASTY,
         classes=NASTY,
         title=NASTY[1],
-        provenance={NASTY[0]: NASTY[2], "inner": {NASTY[3]: [NASTY[4], 3]}},
+        provenance={
+            NASTY[0]: NASTY[2],
+            "inner": {NASTY[3]: [NASTY[4], 3]},
+            "all": "".join(NASTY),
+        },
     )
 
 
@@ -32,6 +36,14 @@ def test_text_from_data_makes_no_elements(nasty):
     assert not names & {"img", "iframe", "object", "embed", "link", "base"}
     attributes = {name for _, attrs, _ in page.elements for name in attrs}
     assert not [name for name in attributes if name.startswith("on") or name in ("src", "style")]
+
+
+def test_the_data_block_has_no_markup(nasty):
+    start = nasty.index('<script type="application/json" id="report-data">') + 49
+    block = nasty[start : nasty.index("</script>", start)]
+    assert not set("<>&\u2028\u2029") & set(block)
+    assert block.isascii()
+    assert block.endswith("}")
 
 
 def test_text_from_data_is_shown_as_it_is(nasty):
@@ -90,8 +102,8 @@ def test_headings_descend_by_one(nasty):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"names": ["a"]}, "names must have an entry for each of the 13 rows, got 1"),
-        ({"classes": range(14)}, "classes must have an entry for each of the 13 rows, got 14"),
+        ({"names": ["a"]}, "names must have an entry for each of the 14 rows, got 1"),
+        ({"classes": range(15)}, "classes must have an entry for each of the 14 rows, got 15"),
         ({"title": 3}, "title must be a string or None, got 3"),
         ({"provenance": "x"}, "provenance must be a dict or None, got 'x'"),
     ],
