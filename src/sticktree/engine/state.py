@@ -134,7 +134,7 @@ def empty_state(
     state = State(
         data=np.array(data, dtype=np.float64, order="C"),
         leaf=np.full(n_data, NULL, dtype=np.int64),
-        nodes=np.empty(room, dtype=NODE),
+        nodes=np.zeros(room, dtype=NODE),  # also what no move sets: it gets into snapshots
         order=np.empty(room, dtype=np.int64),
         sizes=np.array([1, NULL, 1, 0, 0, 0], dtype=np.int64),
         levels=np.zeros(len(shape) + 1, dtype=LEVEL),
