@@ -179,7 +179,7 @@ def goes_on(mixture, folder, x):
         {"random_state": np.random.Generator(np.random.SFC64(5))},
         {"random_state": np.random.RandomState(5)},
     ],
-    ids=str,
+    ids=",".join,
 )
 def test_parameters_that_are_not_json(tmp_path, parameters):
     mixture = DFPMixture(**{"depth": 3, "covariance_type": "diag", **QUICK, **parameters})
