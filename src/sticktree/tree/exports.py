@@ -283,6 +283,12 @@ class Exports:
 
         return tree_from_frame(nodes, data)
 
+    def _repr_html_(self) -> str:
+        """Return how the tree looks in a notebook."""
+        from sticktree.notebook import html_of_tree
+
+        return html_of_tree(self._tree)
+
     @property
     def _tree(self) -> Tree:
         return cast("Tree", self)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.tree.arrays import NULL
+from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.assembly import assembled, numbered
 from sticktree.tree.tree import Tree
 
@@ -29,9 +29,7 @@ def tree_to_networkx(tree: Tree) -> Any:
     # Whole times say that they are levels.
     time = (tree.time if tree.has_times else tree.level).tolist()
     level, count, parent = tree.level.tolist(), tree.count.tolist(), tree.parent.tolist()
-    data: list[list[int]] = [[] for _ in parent]
-    for i, node in enumerate(tree.leaf.tolist()):
-        data[node].append(i)
+    data = data_lists(tree.leaf, tree.n_nodes)
     for w in np.argsort(tree.preorder).tolist():
         known = {"time": time[w], "level": level[w], "count": count[w], "data": data[w]}
         if tree.support is not None:
