@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sticktree.text import printable, tree_text
-
 if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
     from sticktree.tree import Tree
@@ -34,10 +32,14 @@ CELL = "padding:1px 12px 1px 0;text-align:"
 
 def html_of_tree(tree: Tree) -> str:
     """Return the sizes of a tree, a picture of it, and the tree as text to be opened."""
+    from sticktree.text import tree_text
+
     facts = [_many(tree.n_data, "datum", "data"), _many(tree.n_nodes, "node")]
     facts.append(f"{_many(tree.depth, 'edge' if tree.has_times else 'level')} deep")
     legend = "From the root at the top to the data; as wide as there are data"
-    legend += "; the darker, the more support." if tree.support is not None else "."
+    legend += (
+        "; the stronger the colour, the higher the support." if tree.support is not None else "."
+    )
     picture = _picture(tree) if tree.n_data and tree.n_nodes > 1 else ""
     text = escape(tree_text(tree, max_lines=24))
     return _block(
@@ -83,7 +85,7 @@ def html_of_fit(estimator: Any) -> str:
     noise = (
         "one noise for all leaves" if estimator.leaf_noise_ == "shared" else "own noise in leaves"
     )
-    chosen = estimator.selection_
+    chosen = getattr(estimator, "selection_", None)
     model = f"depth {estimator.depth_}, {estimator.covariance_type_} covariance, {noise}"
     if chosen is not None:
         model += f"; chosen from {_many(len(chosen.results), 'model')}"
@@ -156,6 +158,8 @@ def _picture(tree: Tree) -> str:
 
 
 def _title(tree: Tree, node: int) -> str:
+    from sticktree.text import printable
+
     parts = [_many(int(tree.count[node]), "datum", "data")]
     parts.append(f"{'time' if tree.has_times else 'level'} {tree.time[node]:.4g}")
     if tree.support is not None and not np.isnan(tree.support[node]):
