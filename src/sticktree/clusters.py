@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-
 from sklearn.utils.validation import check_is_fitted
 
 from sticktree.blas import one_thread
@@ -132,7 +131,9 @@ class Clusters:
         )
         return self._of_rows(labels, level)
 
-    def coclustering(self, rows: npt.ArrayLike | None = None, level: int | None = None) -> FloatArray:
+    def coclustering(
+        self, rows: npt.ArrayLike | None = None, level: int | None = None
+    ) -> FloatArray:
         """Return the posterior probability of each pair of rows to be in one cluster at a level.
 
         Parameters

@@ -27,6 +27,7 @@ from sticktree.checks import (
 from sticktree.clusters import Clusters, check_level
 from sticktree.engine import engine_of
 from sticktree.model import Model
+from sticktree.notebook import FitDiagram
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
@@ -57,7 +58,14 @@ class ColumnsWarning(UserWarning):
     """The kinds of columns were inferred; it says how."""
 
 
-class DFPMixture(Clusters, ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DFPMixture(
+    FitDiagram,
+    Clusters,
+    ClusterMixin,  # type: ignore[misc]
+    DensityMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A hierarchical mixture with the Dirichlet fragmentation process as its prior.
 
     Learns a posterior over trees by Markov chain Monte Carlo: hierarchical clusters, a density, and

@@ -1,8 +1,12 @@
 """tmp"""
 from __future__ import annotations
+
 import numpy as np
+
 from sticktree.posterior.consensus import mean_meeting_levels
 from sticktree.posterior.levels import spread
+
+
 def confidence(labels, draws):
     S,N=draws.shape; out=np.zeros(N); n=np.bincount(labels)
     for row in draws:
