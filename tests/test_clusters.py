@@ -125,9 +125,7 @@ def test_rows_may_be_repeated_or_left_out(data):
     assert labels.shape == mixture.confidence_.shape == (40,)
     assert np.unique(labels).size == 3
     assert mixture.coclustering().shape == (kept.size, kept.size)
-    np.testing.assert_allclose(
-        mixture.coclustering([1, 2, 4]), mixture.coclustering()[:3, :3]
-    )
+    np.testing.assert_allclose(mixture.coclustering([1, 2, 4]), mixture.coclustering()[:3, :3])
     with pytest.raises(ValueError, match="rows must be numbers of rows that were fitted"):
         mixture.coclustering([0])
 
