@@ -118,6 +118,12 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once(fit
     np.testing.assert_array_equal(rows.label, estimator.labels_[kept])
 
 
+def test_lognormal_columns_are_shown_as_they_came():
+    values = np.exp(np.random.default_rng(0).normal(size=(9, 2)))
+    rows = Rows.of(mixture(values, columns=["lognormal", "gaussian"]))
+    np.testing.assert_allclose(rows.values, values, rtol=1e-12)
+
+
 # ---- columns ------------------------------------------------------------------------------------
 
 
