@@ -9,15 +9,20 @@ function enliven(view) {
     const k = Number(cell.textContent);
     const open = make(
       "button",
-      { type: "button", class: "link", "aria-label": `Show cluster ${k} in the tree`, click: () => showCluster(view, k) },
+      {
+        type: "button",
+        class: "link",
+        "aria-label": `Show cluster ${k} in the tree`,
+        click: () => showCluster(view, k),
+      },
       String(k)
     );
     cell.replaceChildren(swatch(k), open);
     line.dataset.label = k;
   }
   [...table.tHead.rows[0].cells].forEach((cell, column) => {
-    const sort = make("button", { type: "button", class: "sort", click: () => sortBy(table, column) }, cell.textContent);
-    cell.replaceChildren(sort);
+    const click = () => sortBy(table, column);
+    cell.replaceChildren(make("button", { type: "button", class: "sort", click }, cell.textContent));
   });
   state.listen((changed) => {
     if (!changed.has("cluster")) return;

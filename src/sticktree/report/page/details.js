@@ -52,7 +52,8 @@ class Details {
     const start = report.start[w];
     const end = start + report.count[w];
     const support = report.supportOf(w);
-    const pairs = [["Rows", `${WHOLE.format(report.count[w])} (${formatShare(report.count[w] / report.nRows)})`]];
+    const share = formatShare(report.count[w] / report.nRows);
+    const pairs = [["Rows", `${WHOLE.format(report.count[w])} (${share})`]];
     pairs.push(["Support", Number.isNaN(support) ? "not known" : support.toFixed(2)]);
     pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatLevel(report.time[w])]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
@@ -66,7 +67,7 @@ class Details {
         { class: "buttons" },
         make("button", { type: "button", click: () => state.zoom(w) }, "Zoom in"),
         ...(foldable
-          ? [make("button", { type: "button", "aria-pressed": String(folded), click: () => state.fold(w) }, folded ? "Unfold" : "Fold")]
+          ? [make("button", { type: "button", click: () => state.fold(w) }, folded ? "Unfold" : "Fold")]
           : [])
       ),
       ...featureTable("Means, most unusual first", report.features(start, end)),
@@ -128,7 +129,10 @@ class Details {
     const cluster = report.label[i];
     const pairs = [["Row", String(report.number[i])], ["Cluster", swatch(cluster), String(cluster)]];
     if (report.confidence) pairs.push(["Confidence", this.sure(report.confidence[i])]);
-    if (report.class) pairs.push(["Class", isolated(report.class[i] < 0 ? "unknown" : report.classes[report.class[i]])]);
+    if (report.class) {
+      const k = report.class[i];
+      pairs.push(["Class", isolated(k < 0 ? "unknown" : report.classes[k])]);
+    }
     this.box.replaceChildren(
       make("h3", {}, isolated(report.rowName(i))),
       this.facts(pairs),

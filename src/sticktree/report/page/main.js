@@ -21,7 +21,8 @@ function fillLegend(state, report) {
   list.append(make("li", {}, make("span", { class: "swatch mixed", "aria-hidden": "true" }), "mixed"));
   const parts = [list];
   if (report.support) {
-    parts.push(make("p", { class: "support-key" }, "support 0 ", make("span", { "aria-hidden": "true" }), " 1"));
+    const scale = make("span", { "aria-hidden": "true" });
+    parts.push(make("p", { class: "support-key" }, "support 0 ", scale, " 1"));
   }
   const strips = report.class ? "Strips at the right: clusters, then classes." : "";
   if (strips) parts.push(make("p", {}, strips));
@@ -37,13 +38,13 @@ function fillPath(state, report, geometry) {
   byId("path").replaceChildren(
     ...shown.map((w, k) => {
       if (w < 0) return make("li", {}, `… ${path.length - 6} more …`);
-      const last = k === shown.length - 1;
+      const here = k === shown.length - 1 ? "true" : null;
       return make(
         "li",
         {},
         make(
           "button",
-          { type: "button", class: "link", "aria-current": last ? "true" : null, click: () => state.zoom(w) },
+          { type: "button", class: "link", "aria-current": here, click: () => state.zoom(w) },
           isolated(report.nodeName(w))
         )
       );
@@ -100,8 +101,12 @@ function begin() {
   for (const radio of document.querySelectorAll("input[name=mode]")) {
     radio.addEventListener("change", () => state.set({ mode: radio.value }));
   }
-  byId("colour").addEventListener("change", (event) => state.set({ colouring: colourings[event.target.value] }));
-  byId("threshold").addEventListener("change", (event) => state.set({ threshold: Number(event.target.value) }));
+  byId("colour").addEventListener("change", (event) => {
+    state.set({ colouring: colourings[event.target.value] });
+  });
+  byId("threshold").addEventListener("change", (event) => {
+    state.set({ threshold: Number(event.target.value) });
+  });
   byId("zoom-in").addEventListener("click", () => pointer.magnify(1.5));
   byId("zoom-out").addEventListener("click", () => pointer.magnify(1 / 1.5));
   byId("zoom-up").addEventListener("click", () => pointer.zoomOn(state.zoomed));
@@ -115,7 +120,7 @@ function begin() {
     }
   });
   byId("tree").addEventListener("pointerup", (event) => {
-    if (event.pointerType === "mouse") outline.items.get(geometry.visible(state.selected, state.folded))?.focus({ preventScroll: true });
+    if (event.pointerType === "mouse") outline.focus(); // so that keys go on from there
   });
 
   const again = () => {

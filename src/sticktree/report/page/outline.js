@@ -41,7 +41,13 @@ class Outline {
     const focused = this.list.contains(document.activeElement);
     this.items.clear();
     this.list.replaceChildren(...lines.map(([v, depth]) => this.item(v, depth, v === node, report)));
-    if (focused) this.items.get(node).focus({ preventScroll: true });
+    if (focused) this.focus();
+  }
+
+  /** Put the keyboard's focus on the node that is chosen. */
+  focus() {
+    const node = this.view.geometry.visible(this.state.selected, this.state.folded);
+    this.items.get(node)?.focus({ preventScroll: true });
   }
 
   item(v, depth, current, report) {
