@@ -26,10 +26,10 @@ from sticktree.checks import (
 )
 from sticktree.engine import engine_of
 from sticktree.model import Model
+from sticktree.posterior.best import best_draw
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
-from sticktree.posterior.point import best_draw
 from sticktree.posterior.prediction import (
     imputed,
     log_predictive,
