@@ -38,20 +38,35 @@ def _go_without(reason):
     pytest.skip(reason)
 
 
+@pytest.fixture(scope="package")
+def context_of(browser):
+    """Return a function that gives the context for some options, made once: making one is slow."""
+    contexts = {}
+
+    def of(**options):
+        key = repr(sorted(options.items()))
+        if key not in contexts:
+            usual = {"viewport": {"width": 1200, "height": 900}, "offline": True}
+            contexts[key] = browser.new_context(reduced_motion="reduce", **(usual | options))
+            contexts[key].set_default_timeout(10_000)
+        return contexts[key]
+
+    yield of
+    for context in contexts.values():
+        context.close()
+
+
 @pytest.fixture
-def open_page(browser):
+def open_page(context_of):
     """Return a function that opens a file and waits until its script has run.
 
     Afterwards the page must not have complained, nor asked for anything but itself.
     """
-    contexts, complaints, asked, allowed = [], [], [], []
+    pages, complaints, asked, allowed = [], [], [], []
 
     def open_(path, **options):
-        options = {"viewport": {"width": 1200, "height": 900}, "offline": True} | options
-        context = browser.new_context(reduced_motion="reduce", **options)
-        context.set_default_timeout(10_000)
-        contexts.append(context)
-        page = context.new_page()
+        page = context_of(**options).new_page()
+        pages.append(page)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
@@ -62,8 +77,8 @@ def open_page(browser):
         return page
 
     yield open_
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert complaints == []
     assert asked == allowed
 

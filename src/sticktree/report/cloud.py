@@ -82,13 +82,13 @@ def _density(estimator: Any, axes: list[_Axis]) -> dict[str, Any]:
 
 def _log_predictive(estimator: Any, axes: list[_Axis], grid: FloatArray) -> FloatArray:
     """Return log densities of places on the axes, with respect to these places."""
-    from sticktree.posterior.draws import spread_evenly
+    from sticktree.posterior.levels import spread
     from sticktree.posterior.prediction import log_predictive
 
     logs = np.array([axis.log for axis in axes])
     encoded = np.where(logs, grid * np.log(10.0), grid)
     x = estimator._preparation.standardised(encoded)
-    draws = spread_evenly(estimator.posterior_.draws, MOST_DRAWS)
+    draws = spread(estimator.posterior_.draws, MOST_DRAWS)
     with one_thread():
         log_density = log_predictive(x, draws, estimator._data, estimator._model_)
     units = np.log(estimator._preparation.spread).sum() - logs.sum() * np.log(np.log(10.0))
