@@ -1,7 +1,9 @@
 """What the page is made of, against naive twins."""
 
+import sys
 import warnings
-from types import SimpleNamespace
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -262,6 +264,17 @@ def test_a_fit_shows_its_chains_models_and_parameters(fit):
     lines = [attrs["points"].split() for attrs, _ in page.all("polyline")]
     assert {len(line) for line in lines} == {30}
     assert len(lines) % 2 == 0  # a line for each of two chains
+
+
+def test_convergence_of_whole_trees_is_said(fit, monkeypatch):
+    name = "sticktree.posterior.tree_space"
+    stand_in = ModuleType(name)
+    stand_in.__spec__ = ModuleSpec(name, None)
+    found = SimpleNamespace(in_words=lambda: "chains agree: ratio 1.00")
+    stand_in.tree_space = lambda posterior: found
+    monkeypatch.setitem(sys.modules, name, stand_in)
+    page = Page(build_report(fit(np.random.default_rng(0).normal(size=(12, 1)))))
+    assert "Compared as whole trees, chains agree: ratio 1.00." in page.texts("p")
 
 
 def test_the_table_of_clusters_counts_right():
