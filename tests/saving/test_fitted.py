@@ -18,6 +18,7 @@ import sticktree
 from sticktree import DFPMixture, DPMixture
 from sticktree.packing import pack_chain
 from sticktree.processes import LogDivergence
+from sticktree.saving.fitted import MADE_ANEW
 from tests.saving.conftest import CASES, QUICK, fit, made, rows
 from tests.saving.sameness import differences
 
@@ -72,8 +73,9 @@ def test_nothing_is_lost(fitted, tmp_path, case):
     mixture, _, _ = fitted(case)
     loaded = through_file(mixture, tmp_path)
     assert type(loaded) is type(mixture)
-    assert vars(loaded).keys() == vars(mixture).keys()
-    assert not differences(vars(mixture), vars(loaded))
+    kept = {name: value for name, value in vars(mixture).items() if name not in MADE_ANEW}
+    assert vars(loaded).keys() == kept.keys()
+    assert not differences(kept, vars(loaded))
 
 
 @pytest.mark.parametrize("case", CASES)
