@@ -35,7 +35,7 @@ def read_data(
         values, found = table.values, [str(name) for name in table.columns.names]
     else:
         values = as_numbers("data", data)
-        found = [str(k) for k in range(values.shape[1])] if values.ndim == 2 else []
+        found = [f"x{k}" for k in range(values.shape[1])] if values.ndim == 2 else []
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"data must have rows and columns, got shape {values.shape}")
     if n_data is not None and len(values) != n_data:

@@ -7,10 +7,21 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.plotting.groups import main_branches
 from sticktree.plotting.lettering import one_line
+from sticktree.plotting.outline import Rows
+from sticktree.plotting.style import CLUSTERS
 from sticktree.tree import Tree
 
-__all__ = ["check_fitted", "check_tree", "data_of", "labels_of", "read_names", "tree_of"]
+__all__ = [
+    "check_fitted",
+    "check_tree",
+    "column_names",
+    "data_of",
+    "labels_of",
+    "read_names",
+    "tree_of",
+]
 
 
 def check_tree(tree: Any) -> Tree:
@@ -38,14 +49,31 @@ def tree_of(estimator: Any) -> Tree:
 
 
 def labels_of(estimator: Any, tree: Tree) -> Any:
-    """Return the flat clusters of a fitted mixture; none, if it has rows that the tree has not."""
+    """Return the flat cluster of each datum of a tree, if there are colours for all of them.
+
+    Of more than twenty clusters, or if the fit has rows that its tree has not, the main branches of
+    the tree take their place.
+    """
     labels = np.asarray(estimator.labels_)
-    return labels if labels.size == tree.n_data else None
+    if labels.size == tree.n_data and np.unique(labels).size <= len(CLUSTERS):
+        return labels
+    rows = Rows.of(tree)
+    group = np.empty(rows.n_rows)
+    group[rows.order] = main_branches(rows)
+    return np.where(group < 0, np.nan, group)
 
 
 def data_of(estimator: Any) -> FloatArray:
     """Return the rows of the fit in the user's units."""
     return np.asarray(check_fitted(estimator).data_, dtype=np.float64)
+
+
+def column_names(estimator: Any) -> list[str]:
+    """Return the names of the columns of a fitted mixture: x0, x1, … if its data were an array."""
+    columns = estimator.columns_
+    if columns.container == "array":
+        return [f"x{k}" for k in range(len(columns))]
+    return [str(name) for name in columns.names]
 
 
 def read_names(names: Any, tree: Tree) -> list[str] | None:

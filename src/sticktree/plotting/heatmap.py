@@ -18,7 +18,14 @@ from sticktree.plotting.columns import (
     read_data,
     standardised,
 )
-from sticktree.plotting.display import check_tree, data_of, labels_of, read_names, tree_of
+from sticktree.plotting.display import (
+    check_tree,
+    column_names,
+    data_of,
+    labels_of,
+    read_names,
+    tree_of,
+)
 from sticktree.plotting.frame import Frame
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.lettering import one_line
@@ -165,13 +172,13 @@ class HeatmapDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the data of a fitted mixture beside its tree, coloured by its clusters.
+        """Draw the data of a fitted mixture beside its tree, coloured as in its dendrogram.
 
         Further arguments are those of :meth:`plot`.
         """
         tree = tree_of(estimator)
         if columns is None:
-            columns = [str(name) for name in estimator.columns_.names]
+            columns = column_names(estimator)
         display = cls(
             data_of(estimator),
             tree,

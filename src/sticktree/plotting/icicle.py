@@ -126,7 +126,7 @@ class IcicleDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the tree of a fitted mixture, coloured by its clusters.
+        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
 
         Further arguments are those of :meth:`plot`.
         """

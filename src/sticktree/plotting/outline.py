@@ -183,6 +183,24 @@ class Outline:
         """Where each branch lies among the rows, which are one wide: row r is from r to r + 1."""
         return np.asarray((self.first + self.last) / 2.0)
 
+    def best_supported(self) -> IntArray:
+        """Return the node with the largest support along each branch; its end, if none is known.
+
+        A branch that loses rows on its way is a chain of nodes, each with a support of its own.
+        """
+        tree = self.rows.tree
+        best = self.node.copy()
+        if tree.support is None:
+            return best
+        support = np.nan_to_num(tree.support, nan=-1.0)
+        for k, until in enumerate(np.where(self.above >= 0, self.node[self.above], -1)):
+            w = int(tree.parent[best[k]])
+            while w != until:
+                if support[w] >= support[best[k]]:
+                    best[k] = w
+                w = int(tree.parent[w])
+        return best
+
     def dust(self) -> list[tuple[int, int, int]]:
         """Return the dust of chains and forks: branch, first row and one beyond the last of each.
 

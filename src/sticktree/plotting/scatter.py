@@ -8,7 +8,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.plotting.columns import read_data, standardised
-from sticktree.plotting.display import check_fitted, data_of
+from sticktree.plotting.display import column_names, data_of, labels_of, tree_of
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.style import CLASSES, INK, new_axes, rgb
 
@@ -102,9 +102,9 @@ class ScatterDisplay:
         cls, estimator: Any, *, classes: Any = None, ax: Axes | None = None, **kwargs: Any
     ) -> Self:
         """Draw the data of a fitted mixture, coloured by its clusters, or by class if given."""
-        data = data_of(check_fitted(estimator))
-        names = [str(name) for name in estimator.columns_.names]
-        labels = estimator.labels_ if classes is None else None
+        data = data_of(estimator)
+        names = column_names(estimator)
+        labels = _labels(estimator, len(data)) if classes is None else None
         return cls(data, labels=labels, classes=classes, columns=names).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -119,9 +119,16 @@ class ScatterDisplay:
         ax.set_xlabel(names[0], fontsize=8, parse_math=False)
         ax.set_ylabel(names[1], fontsize=8, parse_math=False)
         if groups is not None and (self.labels is None or len(groups.names) <= MOST_LEGEND):
-            groups.legend(ax, loc="upper left", bbox_to_anchor=(1.02, 1.0))
+            rest = "none" if self.classes is None else "missing"
+            groups.legend(ax, rest, loc="upper left", bbox_to_anchor=(1.02, 1.0))
         self.ax_, self.figure_ = ax, ax.figure.figure
         return self
+
+
+def _labels(estimator: Any, n_data: int) -> Any:
+    """Return what colours the rows of a fit, as in the picture of its tree."""
+    labels = labels_of(estimator, tree_of(estimator))
+    return labels if len(labels) == n_data else estimator.labels_
 
 
 def draw_points(ax: Axes, points: FloatArray, groups: Groups | None) -> None:

@@ -14,6 +14,8 @@ __all__ = ["write_supports"]
 
 SHARE = 0.02
 """Of the rows: branches with fewer are not worth a number."""
+WORTH = 0.05
+"""Smaller supports are told by thin lines alone."""
 MOST = 60
 """Numbers in one picture: beyond that nobody reads them."""
 
@@ -27,17 +29,18 @@ def write_supports(
     """
     support = outline.rows.tree.support
     assert support is not None
-    value = support[outline.node]
-    n_rows = outline.rows.n_rows
-    least = 2 if everywhere else max(2, SHARE * n_rows)
-    wanted = (outline.count >= least) & (outline.above >= 0) & ~np.isnan(value)
+    best = outline.best_supported()
+    value, until = support[best], outline.rows.tree.time[best]
+    least = 2 if everywhere else max(2, SHARE * outline.rows.n_rows)
+    wanted = (outline.count >= least) & (outline.above >= 0)
+    wanted &= ~np.isnan(value) if everywhere else value >= WORTH
     candidates = np.flatnonzero(wanted)
     candidates = candidates[np.argsort(-outline.count[candidates], kind="stable")]
     taken = _boxes_of_lines(outline, units)
     n_written = 0
     for k in candidates:
         text = _format(float(value[k]))
-        box = _place(outline, int(k), _size(frame, text), taken, units)
+        box = _place(outline, int(k), float(until[k]), _size(frame, text), taken, units)
         if box is None:
             continue
         taken = np.vstack([taken, box])
@@ -81,16 +84,17 @@ def _size(frame: Frame, text: str) -> tuple[float, float]:
 def _place(
     outline: Outline,
     k: int,
+    until: float,
     size: tuple[float, float],
     taken: FloatArray,
     units: tuple[float, float],
 ) -> FloatArray | None:
-    """Return a box beside the branch's line, at its end, or None if there is no room for it."""
+    """Return a box beside the branch's line, before a time, or None if there is no room for it."""
     time, row = units
     along, across = size
-    far = outline.end[k] * time - 1.5
-    near = far - along
-    if near < outline.begin[k] * time + 1.0:
+    near = max(until * time - 1.5 - along, outline.begin[k] * time + 1.5)
+    far = near + along
+    if far > outline.end[k] * time:
         return None
     middle = outline.middle[k] * row
     before = np.array([near, far, middle - 1.2 - across, middle - 1.2])
