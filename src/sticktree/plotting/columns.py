@@ -82,7 +82,9 @@ def correlation_linkage(values: FloatArray) -> FloatArray | None:
     distance = (distance + distance.T) / 2
     np.fill_diagonal(distance, 0.0)
     ordered = n_columns <= 200  # beyond, the best order of siblings takes too long
-    return np.asarray(linkage(squareform(distance, checks=False), "average", ordered))
+    return np.asarray(
+        linkage(squareform(distance, checks=False), "average", optimal_ordering=ordered)
+    )
 
 
 def draw_linkage(ax: Axes, linkage: FloatArray) -> npt.NDArray[Any]:
