@@ -58,7 +58,8 @@ def test_the_map_shows_rows_in_the_trees_order(table, consensus, assert_legible)
     assert [t.get_text() for t in axes.heat.get_yticklabels()] == [tree.names[i] for i in rows]
     assert axes.tree.get_ylim() == axes.heat.get_ylim() == axes.classes.get_ylim() == (30, 0)
     assert axes.columns.get_xlim() == axes.heat.get_xlim()
-    assert "missing" in axes.scale.get_xlabel()
+    legend = [text.get_text() for text in axes.heat.get_legend().get_texts()]
+    assert legend == ["a", "b", "missing", "entry missing"]
     assert_legible(axes.heat.figure)
 
 

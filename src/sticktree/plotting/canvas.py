@@ -80,12 +80,14 @@ class Canvas:
         frame = Frame(ax, orientation)
         frame.limit(0.0, rows.end, rows.n_rows)
         frame.label_times(rows.end, "level")
+        if strip is not None and frame.upright:
+            _add_legend(frame, strip, 0.0)  # it takes room from the rows
         _, across = frame.lengths()
         outline = outline_for(rows, across, max_leaves)
         width = 0.0
         if sizes or outline.smallest <= 1:
             width = _write_names(frame, outline, texts, across / rows.n_rows)
-        if strip is not None:
+        if strip is not None and not frame.upright:
             _add_legend(frame, strip, width)
         along, across = frame.lengths()
         # One point more on either side keeps the ends of lines inside.

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, as_numbers
-from sticktree.plotting.lettering import LINE, SMALLEST, widest
+from sticktree.plotting.lettering import LINE, SMALLEST_NAME, widest
 from sticktree.plotting.style import INK, points
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def name_columns(ax: Axes, names: list[str]) -> None:
     width, _ = points(ax)
     pitch = width / len(names)
     size = min(8.0, pitch / LINE)
-    if size < SMALLEST:
+    if size < SMALLEST_NAME:
         ax.set_xticks([])
         ax.set_xlabel(f"{len(names):,} columns", fontsize=8)
         return

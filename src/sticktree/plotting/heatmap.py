@@ -31,7 +31,7 @@ from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.lettering import one_line
 from sticktree.plotting.outline import Rows
 from sticktree.plotting.strip import draw_strip
-from sticktree.plotting.style import CLASSES, pyplot
+from sticktree.plotting.style import CLASSES, points, pyplot
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
@@ -202,6 +202,8 @@ class HeatmapDisplay:
         """Draw; the arguments are those of :func:`plot_heatmap`."""
         if ax is not None and figure is not None:
             raise ValueError("ax and figure cannot both be given")
+        if ax is not None and ax.get_subplotspec() is None:
+            raise ValueError("ax must be one of a grid of subplots, got Axes without a grid")
         rows = Rows.of(self.tree)
         names = read_names(self.names, self.tree)
         classes = read_groups("classes", self.classes, self.tree.n_data, CLASSES)
@@ -216,18 +218,14 @@ class HeatmapDisplay:
         self._draw_heat(axes, values[rows.order][:, order], standardise)
         frame = Frame(axes.heat, "left")
         frame.limit(-0.5, values.shape[1] - 0.5, rows.n_rows)
-        # Names change the size of the map, and so whether there is room for others.
-        name_columns(axes.heat, [one_line(self.columns[k]) for k in order])
-        _, across = frame.lengths()
-        width = 0.0
-        if names is not None:
-            texts = [names[i] for i in rows.order]
-            at = np.arange(0.5, rows.n_rows)
-            width = frame.name_rows(at, texts, across / rows.n_rows)
-        else:
-            axes.heat.set_yticks([])
-        if classes is not None and axes.classes is not None:
-            self._draw_classes(axes, classes, rows, width)
+        at = np.arange(0.5, rows.n_rows)
+        texts = [] if names is None else [names[i] for i in rows.order]
+        # Names of rows take room from columns and those of columns from rows: it takes two rounds.
+        for first in (True, False):
+            name_columns(axes.heat, [one_line(self.columns[k]) for k in order])
+            width = frame.name_rows(at, texts, frame.lengths()[1] / rows.n_rows)
+            if first:
+                self._draw_classes(axes, classes, rows, width)
         self._draw_tree(axes.tree, rows, labels)
         self.axes_, self.ax_ = axes, axes.heat
         self.figure_ = axes.heat.figure.figure
@@ -238,30 +236,35 @@ class HeatmapDisplay:
     ) -> HeatmapAxes:
         """Make the Axes: the trees at the left and above, the scale in the corner."""
         n_rows, n_columns = self.data.shape
-        wide = float(np.clip(0.26 * n_columns, 1.8, 6.5))
-        high = float(np.clip(0.14 * n_rows, 2.0, 7.5))
-        widths = [TREE, *([STRIP] if has_classes else []), wide]
+        strip_width = STRIP if has_classes else 0.0
+        home: Any
+        if ax is not None:
+            home = ax.figure
+            width, height = (length / 72 for length in points(ax))
+        elif figure is not None:
+            home = figure
+            width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
+        else:
+            width = TREE + strip_width + float(np.clip(0.26 * n_columns, 1.8, 6.5)) + 1.1
+            height = TOP + float(np.clip(0.14 * n_rows, 2.0, 7.5)) + 0.6
+            home = pyplot().figure(figsize=(width, height), layout="constrained")
+        side_width = min(TREE, 0.25 * width)
+        widths = [side_width, *([STRIP] if has_classes else [])]
         shape: dict[str, Any] = {
             "nrows": 2,
-            "ncols": len(widths),
-            "width_ratios": widths,
-            "height_ratios": [TOP, high],
+            "ncols": len(widths) + 1,
+            "width_ratios": [*widths, max(width - sum(widths) - 1.1, 1.0)],
+            "height_ratios": [TOP, max(height - TOP - 0.6, 0.5)],
             "wspace": 0.02,
             "hspace": 0.02,
         }
         grid: GridSpecBase
         if ax is not None:
             place = ax.get_subplotspec()
-            if place is None:
-                raise ValueError("ax must be one of a grid of subplots, got Axes without a grid")
+            assert place is not None
             ax.set_axis_off()
-            home: Any = ax.figure
             grid = place.subgridspec(**shape)
         else:
-            if figure is None:
-                size = (sum(widths) + 1.1, TOP + high + 0.6)
-                figure = pyplot().figure(figsize=size, layout="constrained")
-            home = figure
             grid = home.add_gridspec(**shape)
         heat = home.add_subplot(grid[1, -1])
         side = home.add_subplot(grid[1, 0])
@@ -311,8 +314,6 @@ class HeatmapDisplay:
         )
         bar.outline.set_visible(False)
         axes.scale.tick_params(labelsize=6, length=2, pad=1)
-        if np.isnan(values).any():
-            label += "\n(grey: missing)"
         if standardise:
             bar.set_ticks([-math.floor(high), 0, math.floor(high)])
         else:
@@ -323,18 +324,26 @@ class HeatmapDisplay:
         axes.heat.spines[:].set_visible(False)
         axes.heat.tick_params(length=0)
 
-    @staticmethod
-    def _draw_classes(axes: HeatmapAxes, classes: Groups, rows: Rows, width: float) -> None:
+    def _draw_classes(
+        self, axes: HeatmapAxes, classes: Groups | None, rows: Rows, width: float
+    ) -> None:
+        """Draw the strip of classes, and a legend of them and of what is missing."""
         from matplotlib.transforms import ScaledTranslation
 
-        assert axes.classes is not None
-        frame = Frame(axes.classes, "left")
-        frame.limit(0.0, 1.0, rows.n_rows)
-        draw_strip(frame, classes.of_rows()[rows.order], 0.0, 1.0)
-        axes.classes.set_axis_off()
-        shift = ScaledTranslation((width + 8.0) / 72, 0, frame.figure.dpi_scale_trans)
-        classes.legend(
+        if classes is not None and axes.classes is not None:
+            frame = Frame(axes.classes, "left")
+            frame.limit(0.0, 1.0, rows.n_rows)
+            draw_strip(frame, classes.of_rows()[rows.order], 0.0, 1.0)
+            axes.classes.set_axis_off()
+        gaps = {"entry missing": MISSING} if np.isnan(self.data).any() else {}
+        if classes is None and not gaps:
+            return
+        figure = axes.heat.figure.figure
+        shift = ScaledTranslation((width + 8.0) / 72, 0, figure.dpi_scale_trans)
+        shown = Groups(np.empty(0, dtype=np.int32), [], np.empty((0, 3)))
+        (classes or shown).legend(
             axes.heat,
+            more=gaps,
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
             bbox_transform=axes.heat.transAxes + shift,
