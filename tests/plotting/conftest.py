@@ -151,14 +151,4 @@ def _quiet(mixture, data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         mixture.fit(data)
-    if not hasattr(mixture, "data_"):
-        mixture.data_ = data
-    if not hasattr(mixture, "coclustering"):
-
-        def coclustering(rows=None, level=None):
-            labels = mixture.posterior_.labels(mixture._level(level))
-            labels = labels if rows is None else labels[:, rows]
-            return np.mean([row[:, None] == row for row in labels], axis=0)
-
-        mixture.coclustering = coclustering
     return mixture

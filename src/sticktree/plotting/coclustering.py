@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray, as_numbers, check_integer
-from sticktree.plotting.display import check_fitted, check_tree, labels_of, tree_of
+from sticktree.plotting.display import check_fitted, check_tree, labels_of, rows_of, tree_of
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.outline import Rows
 from sticktree.plotting.style import INK, new_axes
@@ -123,11 +123,11 @@ class CoclusteringDisplay:
         if level is not None:
             check_integer("level", level, minimum=0)
         if labels is None:
-            labels = labels_of(estimator, tree)
+            labels = labels_of(estimator)
         order = Rows.of(tree).order
         if tree.n_data > MOST_ROWS:
             order = order[np.linspace(0, order.size - 1, SAMPLED_ROWS).astype(int)]
-        matrix = estimator.coclustering(rows=order, level=level)
+        matrix = estimator.coclustering(rows=rows_of(estimator)[order], level=level)
         groups = read_groups("labels", labels, tree.n_data)
         display = cls(matrix, labels=None if groups is None else groups.code[order])
         display._rows_of_fit = tree.n_data

@@ -127,7 +127,7 @@ class DendrogramDisplay:
         Further arguments are those of :meth:`plot`.
         """
         tree = tree_of(estimator)
-        labels = labels_of(estimator, tree) if labels is None else labels
+        labels = labels_of(estimator) if labels is None else labels
         display = cls(tree, classes=classes, labels=labels, names=names)
         return display.plot(ax=ax, **kwargs)
 

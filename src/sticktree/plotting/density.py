@@ -269,11 +269,10 @@ def figure_density(
     density = DensityDisplay.from_estimator(
         estimator, X, columns=chosen, resolution=resolution, n_draws=n_draws, ax=axes[-1]
     )
-    labels = labels_of(estimator, tree)
+    labels = labels_of(estimator)
     if two:
-        data = data_of(estimator)[:, chosen]
-        of_data = labels if len(labels) == len(data) else estimator.labels_
-        draw_points(axes[0], data, read_groups("labels", of_data, len(data)))
+        data = _rows(estimator, None)[:, chosen]
+        draw_points(axes[0], data, read_groups("labels", labels, len(data)))
         axes[0].set_xlim(axes[-1].get_xlim())
         axes[0].set_ylim(axes[-1].get_ylim())
         axes[0].set_xlabel(density.columns[0], fontsize=8, parse_math=False)
@@ -316,7 +315,10 @@ def _chosen(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
 
 def _rows(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
     if X is None:
-        return data_of(estimator)
+        data = data_of(estimator)
+        logs = [kind == "lognormal" for kind in estimator.columns_.declared]
+        data[:, logs] = np.exp(data[:, logs])
+        return data
     values, _ = read_data(X)
     if values.shape[1] != len(estimator.columns_):
         raise ValueError(
@@ -329,7 +331,7 @@ def _places(column: FloatArray, resolution: int, positive: bool) -> FloatArray:
     """Return a grid that covers a column with a margin; of positive numbers it stays above 0."""
     seen = column[np.isfinite(column)]
     low, high = (float(seen.min()), float(seen.max())) if seen.size else (-1.0, 1.0)
-    margin = 0.12 * (high - low) or 1.0
+    margin = 0.2 * (high - low) or 1.0
     start = low / 2 if positive and low <= margin else low - margin
     return np.linspace(start, high + margin, resolution)
 

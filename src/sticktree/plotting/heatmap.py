@@ -20,9 +20,9 @@ from sticktree.plotting.columns import (
 )
 from sticktree.plotting.display import (
     check_tree,
-    column_names,
     data_of,
     labels_of,
+    names_of_data,
     read_names,
     tree_of,
 )
@@ -178,7 +178,7 @@ class HeatmapDisplay:
         """
         tree = tree_of(estimator)
         if columns is None:
-            columns = column_names(estimator)
+            columns = names_of_data(estimator)
         display = cls(
             data_of(estimator),
             tree,
@@ -187,7 +187,7 @@ class HeatmapDisplay:
             else columns,
             names=names,
             classes=classes,
-            labels=labels_of(estimator, tree) if labels is None else labels,
+            labels=labels_of(estimator) if labels is None else labels,
         )
         return display.plot(ax=ax, **kwargs)
 

@@ -131,7 +131,7 @@ class IcicleDisplay:
         Further arguments are those of :meth:`plot`.
         """
         tree = tree_of(estimator)
-        labels = labels_of(estimator, tree) if labels is None else labels
+        labels = labels_of(estimator) if labels is None else labels
         return cls(tree, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
 
     def plot(

@@ -8,7 +8,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.plotting.columns import read_data, standardised
-from sticktree.plotting.display import column_names, data_of, labels_of, tree_of
+from sticktree.plotting.display import data_of, labels_of, names_of_data
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.style import CLASSES, INK, new_axes, rgb
 
@@ -103,8 +103,8 @@ class ScatterDisplay:
     ) -> Self:
         """Draw the data of a fitted mixture, coloured by its clusters, or by class if given."""
         data = data_of(estimator)
-        names = column_names(estimator)
-        labels = _labels(estimator, len(data)) if classes is None else None
+        names = names_of_data(estimator)
+        labels = labels_of(estimator) if classes is None else None
         return cls(data, labels=labels, classes=classes, columns=names).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -123,12 +123,6 @@ class ScatterDisplay:
             groups.legend(ax, rest, loc="upper left", bbox_to_anchor=(1.02, 1.0))
         self.ax_, self.figure_ = ax, ax.figure.figure
         return self
-
-
-def _labels(estimator: Any, n_data: int) -> Any:
-    """Return what colours the rows of a fit, as in the picture of its tree."""
-    labels = labels_of(estimator, tree_of(estimator))
-    return labels if len(labels) == n_data else estimator.labels_
 
 
 def draw_points(ax: Axes, points: FloatArray, groups: Groups | None) -> None:
