@@ -64,6 +64,7 @@ def test_names_lie_in_the_trees_order_and_as_they_are(consensus, orientation, as
     names = [text.get_text() for text in axis.get_ticklabels()]
     order = np.argsort(tree.preorder[tree.leaf])
     assert names == [UGLY[i].replace("\n", " ") for i in order]
+    assert not any(text.get_parse_math() for text in axis.get_ticklabels())
     assert set(names) <= set(shown)
 
 
@@ -178,6 +179,21 @@ def test_supports_are_written_where_asked(consensus):
     assert np.ptp(widths("auto")) > 0
 
 
+@pytest.mark.parametrize("orientation", ["left", "right", "top", "bottom"])
+def test_supports_lie_beside_their_lines_and_on_no_other(consensus, orientation):
+    _, ax = plt.subplots(figsize=(3.5, 3.5), layout="constrained")
+    plot_dendrogram(consensus(60, 3), ax=ax, supports=True, orientation=orientation)
+    ax.figure.canvas.draw()
+    lines = next(c for c in ax.collections if isinstance(c, LineCollection)).get_segments()
+    ends = np.array([ax.transData.transform(line) for line in lines])
+    assert len(ax.texts) > 3
+    for text in ax.texts:
+        box = text.get_window_extent().padded(-1.0)
+        low, high = ends.min(axis=1), ends.max(axis=1)
+        apart = (high < box.min).any(axis=1) | (low > box.max).any(axis=1)
+        assert apart.all(), text
+
+
 def test_areas_side_by_side_are_the_clusters_of_a_cut(consensus):
     rng = np.random.default_rng(0)
     for tree in (consensus(25), NestedRestaurant(1.0, depth=3).sample(25, rng)):
@@ -187,6 +203,14 @@ def test_areas_side_by_side_are_the_clusters_of_a_cut(consensus):
             across = [box for box in boxes if box.x0 < time < box.x1]
             sizes = sorted(round(box.height) for box in across)
             assert sizes == sorted(np.bincount(tree.cut(time)))
+
+
+def test_areas_of_a_large_tree_cover_every_row_once(ladder, consensus):
+    for tree in (ladder(400, 60), consensus(400)):
+        ax = plot_icicle(tree, orientation="left", max_leaves=15)
+        areas = [p for c in ax.collections if isinstance(c, PolyCollection) for p in c.get_paths()]
+        at = np.column_stack([np.full(400, 1.77), np.arange(400) + 0.5])
+        assert (np.sum([area.contains_points(at) for area in areas], axis=0) == 1).all()
 
 
 def test_areas_have_their_sizes_written(consensus):
