@@ -70,6 +70,22 @@ def test_the_number_of_branches_is_bounded(consensus, ladder, n_data):
         assert len(outline.dust()) <= 80
 
 
+def test_forks_shortly_before_the_end_belong_to_it(consensus):
+    tree = consensus(200)
+    inner = tree.n_children > 0
+    late = Tree(tree.parent, tree.leaf, time=np.where(inner, 3 + tree.time / 1e3, 4.0))
+    outline = Outline.of(Rows.of(late), 8)
+    assert outline.count.tolist() == [200]
+    assert outline.end.tolist() == [late.time[0]]
+    # At the root all is early, and so nothing is joined but what is late.
+    early = Outline.of(Rows.of(tree), 8)
+    below = early.above[early.above >= 0]
+    assert below.size
+    for k in np.flatnonzero(early.forks):
+        under = [w for w in early.node if w != early.node[k] and _is_above(tree, early.node[k], w)]
+        assert tree.time[under].max() > early.end[k] + module.SOON * 4.0
+
+
 def test_rows_lost_shortly_before_the_end_belong_to_it(ladder):
     tree = ladder(60, 10)
     late = Tree(

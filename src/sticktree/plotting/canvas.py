@@ -25,8 +25,8 @@ __all__ = ["Canvas", "outline_for"]
 
 ROW = 1.6
 """Points: rows that are closer are not drawn each for itself."""
-WEDGE = LINE * SMALLEST
-"""Points: the smallest branch then drawn, so that its size can be written beside it."""
+WEDGE = 4.5
+"""Points: the smallest branch that is drawn then."""
 STRIP, GAP = 8.0, 3.0  # points
 
 
