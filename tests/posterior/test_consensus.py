@@ -6,9 +6,10 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
-from sticktree.posterior.consensus import consensus_tree, mean_meeting_levels
-from sticktree.posterior.linkage import average_linkage
+from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.linkage import average_linkage, most_often_with
 from sticktree.posterior.support import support
+from sticktree.posterior.together import meeting_times
 from sticktree.processes import NestedRestaurant
 
 
@@ -48,12 +49,12 @@ def off_diagonal(matrix):
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
-def test_mean_meeting_levels_are_those_of_the_trees(random_draws):
+def test_meeting_times_are_those_of_the_trees(random_draws):
     draws = random_draws(20, 15)
-    np.testing.assert_allclose(mean_meeting_levels(draws), naive_meeting_levels(draws))
+    np.testing.assert_allclose(meeting_times(draws), naive_meeting_levels(draws), rtol=1e-6)
     rows = np.array([3, 17, 3, 0])
     np.testing.assert_allclose(
-        mean_meeting_levels(draws, rows), naive_meeting_levels(draws)[np.ix_(rows, rows)]
+        meeting_times(draws, rows), naive_meeting_levels(draws)[np.ix_(rows, rows)], rtol=1e-6
     )
 
 
@@ -187,6 +188,23 @@ def test_groups_change_little(alike_draws):
     assert difference(tree, exact) < 0.06
     # Another, unrelated tree is far.
     assert difference(consensus_tree(alike_draws(800, 20, seed=1), 4.0), exact) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_join_the_group_they_are_most_often_with(seed):
+    rng = np.random.default_rng(seed)
+    leaves = rng.integers(4, size=(6, 30))
+    leaves[:3, 7] = 4  # alone in half of the draws
+    group = np.arange(30) % 5
+    group[7] = 5
+    best = most_often_with(leaves, group)
+    together = (leaves[:, :, None] == leaves[:, None, :]).mean(axis=0)
+    np.fill_diagonal(together, np.nan)
+    together[7, 7] = 0.5
+    for row in range(30):
+        shares = [np.nanmean(together[row, group == g]) for g in range(6)]
+        assert shares[best[row]] == pytest.approx(max(shares))
+    assert best[7] == 5
 
 
 def test_groups_are_rows_where_there_are_enough(alike_draws):

@@ -1,4 +1,4 @@
-"""Kernels over pairs of rows: where they meet, and average linkage of that."""
+"""Kernels for clusters of rows: who belongs to which group, and average linkage of groups."""
 
 from __future__ import annotations
 
@@ -10,40 +10,9 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.jit import jit
 
-__all__ = ["add_meeting_levels", "add_upward", "average_linkage"]
+__all__ = ["Integers", "average_linkage", "most_often_with"]
 
 Integers = npt.NDArray[np.integer[Any]]
-
-
-@jit
-def add_meeting_levels(parent: Integers, level: Integers, leaf: Integers, total: Integers) -> None:
-    """Add the level at which rows i and j < i meet to ``total[i, j]``, for all pairs.
-
-    Parents come before their children, and level 0 is the root's.
-    """
-    n_nodes, n = parent.size, leaf.size
-    # Leaves that have rows are ranked in a walk, so that each node has a range of ranks.
-    size = np.zeros(n_nodes, dtype=np.int64)
-    for i in range(n):
-        size[leaf[i]] = 1
-    for node in range(n_nodes - 1, 0, -1):
-        size[parent[node]] += size[node]
-    start = np.zeros(n_nodes, dtype=np.int64)
-    taken = np.zeros(n_nodes, dtype=np.int64)
-    meeting = np.zeros((n_nodes, size[0]), dtype=np.int16)  # of a node with a leaf, by rank
-    for node in range(1, n_nodes):
-        if size[node] > 0:
-            above = parent[node]
-            start[node] = start[above] + taken[above]
-            taken[above] += size[node]
-            # As its parent does, but for those below itself.
-            meeting[node] = meeting[above]
-            meeting[node, start[node] : start[node] + size[node]] = level[node]
-    rank = start[leaf]
-    for i in range(n):
-        row = meeting[leaf[i]]
-        for j in range(i):
-            total[i, j] += row[rank[j]]
 
 
 @jit
@@ -104,7 +73,60 @@ def average_linkage(nearness: FloatArray, size: Integers) -> tuple[Integers, Int
 
 
 @jit
-def add_upward(parent: Integers, values: Integers) -> None:
-    """Add to the value of each node those of all nodes below it."""
-    for node in range(parent.size - 1, 0, -1):
-        values[parent[node]] += values[node]
+def most_often_with(leaves: Integers, group: Integers) -> npt.NDArray[np.int64]:
+    """Return for each row the group whose other members share its leaf most often.
+
+    ``leaves`` has a line for each draw. For a row that is its group, to be alone counts.
+    """
+    n_draws, n = leaves.shape
+    n_groups = group.max() + 1
+    size = np.bincount(group, minlength=n_groups)
+    # Of each leaf of each draw: the groups in it, and with how many rows each.
+    n_leaves = leaves.max() + 1
+    start = np.zeros((n_draws, n_leaves + 1), dtype=np.int64)
+    which = np.empty(n_draws * n, dtype=np.int32)
+    n_rows = np.empty(n_draws * n, dtype=np.int32)
+    n_in = np.zeros(n_groups, dtype=np.int32)
+    n_pairs = 0
+    for s in range(n_draws):
+        rows = np.argsort(leaves[s], kind="mergesort")
+        k = 0
+        for leaf in range(n_leaves):
+            start[s, leaf] = n_pairs
+            while k < n and leaves[s, rows[k]] == leaf:
+                g = group[rows[k]]
+                if n_in[g] == 0:
+                    which[n_pairs] = g
+                    n_pairs += 1
+                n_in[g] += 1
+                k += 1
+            for pair in range(start[s, leaf], n_pairs):
+                n_rows[pair] = n_in[which[pair]]
+                n_in[which[pair]] = 0
+        start[s, n_leaves] = n_pairs
+    best = group.astype(np.int64)
+    share = np.zeros(n_groups)
+    met = np.empty(n_groups, dtype=np.int64)
+    for i in range(n):
+        own = group[i]
+        met[0], n_met = own, 1
+        share[own] = 1e-12  # stay, if in doubt
+        for s in range(n_draws):
+            low, high = start[s, leaves[s, i]], start[s, leaves[s, i] + 1]
+            for pair in range(low, high):
+                g = which[pair]
+                if share[g] == 0:
+                    met[n_met] = g
+                    n_met += 1
+                if g != own:
+                    share[g] += n_rows[pair] / size[g]
+                elif size[g] > 1:
+                    share[g] += (n_rows[pair] - 1) / (size[g] - 1)
+                elif high - low == 1:
+                    share[g] += 1
+        for k in range(n_met):
+            if share[met[k]] > share[best[i]]:
+                best[i] = met[k]
+        for k in range(n_met):
+            share[met[k]] = 0.0
+    return best
