@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from sticktree.checks import IntArray
 from sticktree.jit import jit
-from sticktree.tree.walk import data_in_order
+from sticktree.tree.walk import data_in_order, meeting_nodes
 
 __all__ = ["add_meeting_levels", "times_together"]
 
@@ -43,21 +43,16 @@ def add_meeting_levels(
     """
     _, _, order = data_in_order(parent, leaf)
     n_data = leaf.size
-    neighbours = np.empty(n_data, dtype=np.int32)
-    for at in range(n_data - 1):
-        a, b = leaf[order[at]], leaf[order[at + 1]]
-        while a != b:  # the larger id cannot be above the other
-            if a > b:
-                a = parent[a]
-            else:
-                b = parent[b]
-        neighbours[at] = level[a]
+    in_order = np.empty(n_data, dtype=np.int32)
+    for at in range(n_data):
+        in_order[at] = leaf[order[at]]
+    neighbours = meeting_nodes(parent, in_order[:-1], in_order[1:])
     for first in range(n_data):
         i = order[first]
         lowest = level[leaf[i]]
         total[i, i] += lowest
         for at in range(first, n_data - 1):
-            lowest = min(lowest, neighbours[at])
+            lowest = min(lowest, level[neighbours[at]])
             j = order[at + 1]
             total[i, j] += lowest
             total[j, i] += lowest
