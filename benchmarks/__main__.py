@@ -20,6 +20,7 @@ from benchmarks import (
     memory,
     mixing,
     processes,
+    purity,
 )
 from benchmarks.density import table as density
 from benchmarks.folder import NAMES
@@ -36,6 +37,7 @@ SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
     "convergence": convergence.rows,
     "imputation": imputation.rows,
     "answers": answers.rows,
+    "purity": purity.rows,
 }
 
 

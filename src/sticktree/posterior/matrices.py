@@ -7,9 +7,8 @@ import numpy.typing as npt
 
 from sticktree.checks import IntArray
 from sticktree.jit import jit
-from sticktree.tree.walk import data_in_order, meeting_nodes
 
-__all__ = ["add_meeting_levels", "times_together"]
+__all__ = ["add_meeting_levels", "mirror", "times_together"]
 
 
 @jit
@@ -36,23 +35,38 @@ def times_together(labels: IntArray) -> npt.NDArray[np.float32]:
 def add_meeting_levels(
     parent: IntArray, leaf: IntArray, level: IntArray, total: npt.NDArray[np.float32]
 ) -> None:
-    """Add the levels at which pairs of data meet in one tree.
+    """Add the level at which rows i and j ≤ i meet to ``total[i, j]``, for all pairs.
 
-    In the tree's order of the data, a pair meets at the lowest of the levels at which neighbours
-    between them meet.
+    Parents come before their children, and level 0 is the root's.
     """
-    _, _, order = data_in_order(parent, leaf)
-    n_data = leaf.size
-    in_order = np.empty(n_data, dtype=np.int32)
-    for at in range(n_data):
-        in_order[at] = leaf[order[at]]
-    neighbours = meeting_nodes(parent, in_order[:-1], in_order[1:])
-    for first in range(n_data):
-        i = order[first]
-        lowest = level[leaf[i]]
-        total[i, i] += lowest
-        for at in range(first, n_data - 1):
-            lowest = min(lowest, level[neighbours[at]])
-            j = order[at + 1]
-            total[i, j] += lowest
-            total[j, i] += lowest
+    n_nodes, n = parent.size, leaf.size
+    # Leaves that have rows are ranked in a walk, so that each node has a range of ranks.
+    size = np.zeros(n_nodes, dtype=np.int64)
+    for i in range(n):
+        size[leaf[i]] = 1
+    for node in range(n_nodes - 1, 0, -1):
+        size[parent[node]] += size[node]
+    start = np.zeros(n_nodes, dtype=np.int64)
+    taken = np.zeros(n_nodes, dtype=np.int64)
+    meeting = np.zeros((n_nodes, size[0]), dtype=np.int16)  # of a node with a leaf, by rank
+    for node in range(1, n_nodes):
+        if size[node] > 0:
+            above = parent[node]
+            start[node] = start[above] + taken[above]
+            taken[above] += size[node]
+            # As its parent does, but for those below itself.
+            meeting[node] = meeting[above]
+            meeting[node, start[node] : start[node] + size[node]] = level[node]
+    rank = start[leaf]
+    for i in range(n):
+        row = meeting[leaf[i]]
+        for j in range(i + 1):
+            total[i, j] += row[rank[j]]
+
+
+@jit
+def mirror(total: npt.NDArray[np.float32]) -> None:
+    """Copy what is below the diagonal to above it."""
+    for i in range(len(total)):
+        for j in range(i):
+            total[j, i] = total[i, j]

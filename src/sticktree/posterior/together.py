@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from sticktree.posterior.levels import MAX_DRAWS, spread
 from sticktree.posterior.loss import as_clustering, as_clusterings
 from sticktree.tree.validation import check_range, integers
 
-__all__ = ["MAX_ROWS", "coclustering", "confidence", "meeting_times"]
+__all__ = ["MAX_ROWS", "coclustering", "confidence", "mean_meeting_levels", "meeting_times"]
 
 MAX_ROWS = 20_000
 """Rows of the largest matrix that is made: 1.6 GB."""
@@ -98,14 +99,21 @@ def meeting_times(draws: Sequence[Draw], rows: npt.ArrayLike | None = None) -> S
         raise ValueError("draws must have at least one draw, got none")
     chosen = _check_rows(rows, draws[0].leaf.size)
 
-    from sticktree.posterior.matrices import add_meeting_levels
-
     used = spread(draws, MAX_DRAWS)
-    total = np.zeros((chosen.size, chosen.size), dtype=np.float32)
-    for draw in used:
+    return mean_meeting_levels(used, [chosen] * len(used))
+
+
+def mean_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]]) -> SharedMatrix:
+    """Return the mean level at which rows i and j of the rows chosen for each draw meet."""
+    from sticktree.posterior.matrices import add_meeting_levels, mirror
+
+    n = len(rows[0])
+    total = np.zeros((n, n), dtype=np.float32)
+    for draw, chosen in zip(draws, rows, strict=True):
         parent, leaf = draw.parent.astype(np.int32), draw.leaf[chosen].astype(np.int32)
         add_meeting_levels(parent, leaf, draw.level.astype(np.int32), total)
-    return total / np.float32(len(used))
+    mirror(total)
+    return total / np.float32(len(draws))
 
 
 def _check_rows(rows: npt.ArrayLike | None, n_data: int) -> IntArray:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 
@@ -40,6 +41,23 @@ def hops_to_root(parent: IntArray) -> IntArray:
         hops = hops + hops[ancestor]
         ancestor = ancestor[ancestor]
     return np.where(parent[ancestor] == NULL, hops, NULL).astype(np.int32)
+
+
+def renumbered(
+    parent: IntArray, leaf: IntArray, order: npt.NDArray[Any]
+) -> tuple[IntArray, IntArray]:
+    """Give node ``order[k]`` the number k; nodes left out of ``order`` must not be referred to."""
+    new_id = np.full(parent.size + 1, NULL, dtype=np.int32)  # the last entry maps NULL to NULL
+    new_id[order] = np.arange(order.size, dtype=np.int32)
+    return new_id[parent[order]], new_id[leaf]
+
+
+def data_lists(leaf: IntArray, n_nodes: int) -> list[list[int]]:
+    """Return the data of every node as plain lists."""
+    data: list[list[int]] = [[] for _ in range(n_nodes)]
+    for i, node in enumerate(leaf.tolist()):
+        data[node].append(i)
+    return data
 
 
 def nodes_by_level(level: IntArray) -> list[IntArray]:
@@ -85,6 +103,11 @@ class Children:
     def __getitem__(self, node: int) -> IntArray:
         """Return the children of one node."""
         return self.ids[self.start[node] : self.start[node + 1]]
+
+    def lists(self) -> list[list[int]]:
+        """Return the children of every node as plain lists, for loops over all nodes."""
+        ids, start = self.ids.tolist(), self.start.tolist()
+        return [ids[start[w] : start[w + 1]] for w in range(len(start) - 1)]
 
     def rank(self, parent: IntArray) -> IntArray:
         """Return each node's place among its siblings, counted from 1; 0 for the root."""
