@@ -7,13 +7,12 @@ compilation; a tree with as many levels as data wants these.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from sticktree.checks import IntArray
 from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["add_upward", "data_in_order", "heavy_children"]
+__all__ = ["data_in_order", "heavy_children", "meeting_nodes"]
 
 
 @jit
@@ -62,7 +61,19 @@ def heavy_children(parent: IntArray, count: IntArray) -> IntArray:
 
 
 @jit
-def add_upward(parent: npt.NDArray[np.int64], values: npt.NDArray[np.uint64]) -> None:
-    """Add to the value of each node those of all nodes below it."""
-    for node in range(parent.size - 1, 0, -1):
-        values[parent[node]] += values[node]
+def meeting_nodes(parent: IntArray, a: IntArray, b: IntArray) -> IntArray:
+    """Return the lowest common ancestor of each pair of nodes, by climbing.
+
+    It takes as many steps as there are edges between the two: few in a shallow tree, and in any
+    tree about two an edge for all pairs of neighbours in a depth-first walk together.
+    """
+    meeting = np.empty(a.size, dtype=np.int32)
+    for k in range(a.size):
+        first, second = a[k], b[k]
+        while first != second:  # the larger id is not above the other
+            if first > second:
+                first = parent[first]
+            else:
+                second = parent[second]
+        meeting[k] = first
+    return meeting
