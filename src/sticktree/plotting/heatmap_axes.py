@@ -75,7 +75,6 @@ def lay_out(
     corner = home.add_subplot(grid[0, 0])
     corner.set_axis_off()
     scale = corner.inset_axes((0.05, 0.52, 0.8, 0.2))
-    engine = heat.figure.figure.get_layout_engine()
-    if ax is None and engine is not None and engine.adjust_compatible is False:
-        engine.set(w_pad=0.02, h_pad=0.02)
+    if ax is None and figure is None:
+        home.get_layout_engine().set(w_pad=0.02, h_pad=0.02)
     return HeatmapAxes(heat, side, above, strip, scale)
