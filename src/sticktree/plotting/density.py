@@ -1,25 +1,24 @@
-"""The predictive density of one or two columns, with the data, and the paper's Figure 3."""
+"""The predictive density of one or two columns, with the data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer, is_integer
 from sticktree.plotting.columns import read_data
-from sticktree.plotting.dendrogram import DendrogramDisplay
-from sticktree.plotting.display import check_fitted, column_names, data_of, labels_of, tree_of
+from sticktree.plotting.display import check_fitted, column_names, data_of
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.scatter import MOST_VECTORS, draw_points
-from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes, pyplot
+from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DensityDisplay", "figure_density", "plot_density"]
+__all__ = ["DensityDisplay", "chosen_columns", "plot_density", "rows_shown"]
 
 OPERATIONS = 1e9
 """That a density may take by default: a few seconds."""
@@ -129,12 +128,12 @@ class DensityDisplay:
             check_integer("resolution", resolution, minimum=2)
         if n_draws is not None:
             check_integer("n_draws", n_draws, minimum=1)
-        chosen = _chosen(estimator, columns)
+        chosen = chosen_columns(estimator, columns)
         every = column_names(estimator)
         names = [every[k] for k in chosen]
         if resolution is None:
             resolution = 100 if len(every) == len(chosen) else 60
-        data = _rows(estimator, X)[:, chosen]
+        data = rows_shown(estimator, X)[:, chosen]
         positive = [estimator.columns_.declared[k] == "lognormal" for k in chosen]
         grid = [
             _places(column, resolution, only_positive)
@@ -231,61 +230,7 @@ class DensityDisplay:
         ax.set_ylabel("density", fontsize=8)
 
 
-def figure_density(
-    estimator: Any,
-    X: Any = None,  # noqa: N803
-    *,
-    columns: Sequence[Any] | None = None,
-    resolution: int | None = None,
-    n_draws: int | None = None,
-    figure: Figure | None = None,
-) -> Figure:
-    """Draw the paper's Figure 3: the data by cluster, the tree, and the predictive density.
-
-    Of one column there are only the tree and the density.
-
-    Parameters
-    ----------
-    estimator : DFPMixture
-        A fitted mixture.
-    X : array or data frame, optional
-        Rows to show beside the density; by default those of the fit.
-    columns, resolution, n_draws
-        As in :func:`plot_density`.
-    figure : matplotlib Figure or SubFigure, optional
-        An empty figure to fill; by default a new one.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    tree = tree_of(estimator)
-    chosen = _chosen(estimator, columns)
-    two = len(chosen) == 2
-    if figure is None:
-        size = (10.0, 3.4) if two else (7.5, 3.2)
-        figure = cast("Figure", pyplot().figure(figsize=size, layout="constrained"))
-    axes: Any = figure.subplots(1, 3 if two else 2, squeeze=False)[0]
-    density = DensityDisplay.from_estimator(
-        estimator, X, columns=chosen, resolution=resolution, n_draws=n_draws, ax=axes[-1]
-    )
-    labels = labels_of(estimator)
-    if two:
-        data = _rows(estimator, None)[:, chosen]
-        draw_points(axes[0], data, read_groups("labels", labels, len(data)))
-        axes[0].set_xlim(axes[-1].get_xlim())
-        axes[0].set_ylim(axes[-1].get_ylim())
-        axes[0].set_xlabel(density.columns[0], fontsize=8, parse_math=False)
-        axes[0].set_ylabel(density.columns[1], fontsize=8, parse_math=False)
-        axes[0].set_title("data", fontsize=9, loc="left")
-    shown = DendrogramDisplay(tree, labels=labels, names=False)
-    shown.plot(ax=axes[-2], orientation="top", supports="auto")
-    axes[-2].set_title("tree", fontsize=9, loc="left")
-    axes[-1].set_title("density", fontsize=9, loc="left")
-    return figure
-
-
-def _chosen(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
+def chosen_columns(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
     """Return the positions of the columns to show, which must be numbers."""
     names = list(check_fitted(estimator).columns_.names)
     wanted: Sequence[Any] = range(len(names)) if columns is None else columns
@@ -313,7 +258,8 @@ def _chosen(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
     return chosen
 
 
-def _rows(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
+def rows_shown(estimator: Any, X: Any = None) -> FloatArray:  # noqa: N803
+    """Return the rows to show, in the user's units: those given, or those of the fit."""
     if X is None:
         data = data_of(estimator)
         logs = [kind == "lognormal" for kind in estimator.columns_.declared]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -28,16 +28,16 @@ from sticktree.plotting.display import (
 )
 from sticktree.plotting.frame import Frame
 from sticktree.plotting.groups import Groups, read_groups
+from sticktree.plotting.heatmap_axes import HeatmapAxes, lay_out
 from sticktree.plotting.lettering import one_line
 from sticktree.plotting.outline import Rows
 from sticktree.plotting.strip import draw_strip
-from sticktree.plotting.style import CLASSES, points, pyplot
+from sticktree.plotting.style import CLASSES
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.gridspec import GridSpecBase
 
 __all__ = ["HeatmapAxes", "HeatmapDisplay", "plot_heatmap"]
 
@@ -45,17 +45,6 @@ MISSING = "#A0A0A0"
 """Grey of missing entries: no colour of the map is a grey as dark."""
 MOST_ROWS = 2000  # of the picture; more are averaged
 MOST_SPREAD = 3.0  # standard deviations at the ends of the map
-TREE, STRIP, TOP = 1.7, 0.12, 0.55  # inches
-
-
-class HeatmapAxes(NamedTuple):
-    """The Axes of a heat map: the map, the tree of the rows, and what else there is."""
-
-    heat: Axes
-    tree: Axes
-    columns: Axes | None
-    classes: Axes | None
-    scale: Axes
 
 
 def plot_heatmap(
@@ -211,7 +200,13 @@ class HeatmapDisplay:
         values = standardised(self.data) if standardise else self.data
         linkage = correlation_linkage(self.data) if order_columns else None
 
-        axes = self._axes(ax, figure, classes is not None, linkage is not None)
+        axes = lay_out(
+            self.data.shape,
+            ax,
+            figure,
+            has_classes=classes is not None,
+            has_linkage=linkage is not None,
+        )
         order = np.arange(values.shape[1])
         if linkage is not None and axes.columns is not None:
             order = draw_linkage(axes.columns, linkage)
@@ -230,53 +225,6 @@ class HeatmapDisplay:
         self.axes_, self.ax_ = axes, axes.heat
         self.figure_ = axes.heat.figure.figure
         return self
-
-    def _axes(
-        self, ax: Axes | None, figure: Figure | None, has_classes: bool, has_linkage: bool
-    ) -> HeatmapAxes:
-        """Make the Axes: the trees at the left and above, the scale in the corner."""
-        n_rows, n_columns = self.data.shape
-        strip_width = STRIP if has_classes else 0.0
-        home: Any
-        if ax is not None:
-            home = ax.figure
-            width, height = (length / 72 for length in points(ax))
-        elif figure is not None:
-            home = figure
-            width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
-        else:
-            width = TREE + strip_width + float(np.clip(0.26 * n_columns, 1.8, 6.5)) + 1.1
-            height = TOP + float(np.clip(0.14 * n_rows, 2.0, 7.5)) + 0.6
-            home = pyplot().figure(figsize=(width, height), layout="constrained")
-        side_width = min(TREE, 0.25 * width)
-        widths = [side_width, *([STRIP] if has_classes else [])]
-        shape: dict[str, Any] = {
-            "nrows": 2,
-            "ncols": len(widths) + 1,
-            "width_ratios": [*widths, max(width - sum(widths) - 1.1, 1.0)],
-            "height_ratios": [TOP, max(height - TOP - 0.6, 0.5)],
-            "wspace": 0.02,
-            "hspace": 0.02,
-        }
-        grid: GridSpecBase
-        if ax is not None:
-            place = ax.get_subplotspec()
-            assert place is not None
-            ax.set_axis_off()
-            grid = place.subgridspec(**shape)
-        else:
-            grid = home.add_gridspec(**shape)
-        heat = home.add_subplot(grid[1, -1])
-        side = home.add_subplot(grid[1, 0])
-        strip = home.add_subplot(grid[1, 1]) if has_classes else None
-        above = home.add_subplot(grid[0, -1]) if has_linkage else None
-        corner = home.add_subplot(grid[0, 0])
-        corner.set_axis_off()
-        scale = corner.inset_axes((0.05, 0.52, 0.8, 0.2))
-        engine = heat.figure.figure.get_layout_engine()
-        if ax is None and engine is not None and engine.adjust_compatible is False:
-            engine.set(w_pad=0.02, h_pad=0.02)
-        return HeatmapAxes(heat, side, above, strip, scale)
 
     @staticmethod
     def _draw_heat(axes: HeatmapAxes, values: FloatArray, standardise: bool) -> None:
