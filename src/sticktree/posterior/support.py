@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.jit import jit
 from sticktree.posterior.draws import Draw
 from sticktree.tree import Tree
 
@@ -46,14 +45,9 @@ def _sums(
     parent: npt.NDArray[np.integer], leaf: npt.NDArray[np.integer], keys: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.uint64]:
     """Return the sum of the keys of the data below each node, modulo 2⁶⁴."""
+    from sticktree.tree.walk import add_upward
+
     sums = np.zeros(parent.size, dtype=np.uint64)
     np.add.at(sums, leaf, keys)
-    _add_upward(parent.astype(np.int64), sums)
+    add_upward(parent.astype(np.int64), sums)
     return sums
-
-
-@jit
-def _add_upward(parent: npt.NDArray[np.int64], values: npt.NDArray[np.uint64]) -> None:
-    """Add to the value of each node those of all nodes below it."""
-    for node in range(parent.size - 1, 0, -1):
-        values[parent[node]] += values[node]

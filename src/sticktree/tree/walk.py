@@ -7,12 +7,13 @@ compilation; a tree with as many levels as data wants these.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import IntArray
 from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["data_in_order", "heavy_children", "meeting_nodes"]
+__all__ = ["add_upward", "data_in_order", "heavy_children", "meeting_nodes"]
 
 
 @jit
@@ -77,3 +78,10 @@ def meeting_nodes(parent: IntArray, a: IntArray, b: IntArray) -> IntArray:
                 second = parent[second]
         meeting[k] = first
     return meeting
+
+
+@jit
+def add_upward(parent: npt.NDArray[np.int64], values: npt.NDArray[np.uint64]) -> None:
+    """Add to the value of each node those of all nodes below it."""
+    for node in range(parent.size - 1, 0, -1):
+        values[parent[node]] += values[node]
