@@ -105,8 +105,8 @@ def _learned(folder: Path, seed: int) -> None:
         n_draws=500,
         random_state=seed,
     ).fit(iris.data)
-    print("Branches that most draws have, with their probability:\n")
-    print(tree_text(mixture.tree_.collapsed(0.5), max_lines=12))
+    print("The consensus of all draws; at which level branches meet, their rows, their support:\n")
+    print(tree_text(mixture.tree_, max_lines=14))
     print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
     agree = mixture.diagnosis_.advice() or "the chains agree"
     print(f"diagnosis: {agree}\n")
@@ -114,8 +114,8 @@ def _learned(folder: Path, seed: int) -> None:
     columns = [str(name) for name in iris.feature_names]
     tree = DendrogramDisplay.from_estimator(mixture, classes=species, names=names)
     heatmap = HeatmapDisplay.from_estimator(mixture, classes=species, names=names, columns=columns)
-    for name, display in zip(LEARNED, (tree, heatmap), strict=True):
-        _write(display.figure_, folder / name)
+    for name, figure in zip(LEARNED, (tree.figure_, heatmap.figure_), strict=True):
+        _write(figure, folder / name)
     write_report(folder / REPORT, mixture, names=names, classes=species, title="Irises")
     print(f"wrote {folder / REPORT}")
 
