@@ -24,7 +24,7 @@ def add_to(commands: Any) -> None:
         description="Break sticks, grow a tree, and let data diffuse down it: shown in the "
         "terminal and drawn as the paper's Figures 1 and 2.",
     )
-    parser.set_defaults(run=run, command="demo")
+    parser.set_defaults(run=run, command="demo", parser=parser)
     parser.add_argument(
         "-o",
         "--output",

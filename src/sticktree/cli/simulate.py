@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run, command="simulate")
+    parser.set_defaults(run=run, command="simulate", parser=parser)
     parser.add_argument("-n", type=int, default=1000, help="number of data [1000]")
     parser.add_argument(
         "-o",

@@ -1,0 +1,286 @@
+"""What a fit found, for a terminal: how many clusters, which, what is typical, is it to be trusted.
+
+>>> import numpy as np
+>>> from sticktree import DFPMixture
+>>> from sticktree.summary import summarise
+>>> rng = np.random.default_rng(0)
+>>> X = np.concatenate([rng.normal(0, 1, (20, 2)), rng.normal(9, 1, (20, 2))])
+>>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2, n_warmup=50,
+...                      n_draws=200, random_state=0).fit(X)
+>>> print(summarise(mixture).text())  # doctest: +ELLIPSIS
+40 rows, 2 columns: 2 gaussian (0, 1)
+...
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sticktree.text import tree_text
+from sticktree.tree import Tree
+
+if TYPE_CHECKING:
+    from sticktree.estimator import DFPMixture
+
+__all__ = ["ClusterSummary", "Summary", "summarise"]
+
+MOST_TYPICAL = 3  # columns that are told of a cluster
+TYPICAL = 0.5  # standard deviations, by which a cluster must differ to be worth telling
+MOST_CLUSTERS = 30  # lines of the table
+MOST_LEVELS = 5  # of the tree that is drawn
+
+
+@dataclass(frozen=True)
+class ClusterSummary:
+    """One flat cluster.
+
+    Attributes
+    ----------
+    cluster, rows : int
+        Its number, and how many rows it has.
+    confidence : float
+        Mean posterior probability that a row of it is with the others of it.
+    typical : list of str
+        In what columns it differs most from all rows, and its mean or commonest value there.
+    labels : dict of int
+        How many of its rows have each of the known labels, the commonest first.
+    """
+
+    cluster: int
+    rows: int
+    confidence: float
+    typical: list[str]
+    labels: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a fit found.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows.
+    columns : str
+        What the columns are, in words.
+    model : str
+        What was fitted, and how it was chosen.
+    level, levels : int
+        The level of the flat clusters, and the last level of the tree.
+    clusters_per_level : list of int
+        Numbers of clusters at levels 1 to the last.
+    clusters : list of ClusterSummary
+        The flat clusters.
+    tree : str
+        The tree as text.
+    agree : {"good", "doubtful", "bad"}
+        Whether the chains agree.
+    convergence : str
+        The same, in words.
+    r_hat, ess : dict of float
+        The figures behind it.
+    """
+
+    rows: int
+    columns: str
+    model: str
+    level: int
+    levels: int
+    clusters_per_level: list[int]
+    clusters: list[ClusterSummary]
+    tree: str
+    agree: str
+    convergence: str
+    r_hat: dict[str, float]
+    ess: dict[str, float]
+
+    def result(self) -> dict[str, Any]:
+        """Return all but the pictures as plain objects."""
+        return {key: value for key, value in asdict(self).items() if key != "tree"}
+
+    def head(self) -> str:
+        """Return the few lines that matter most."""
+        sizes = [f"{cluster.rows:,}" for cluster in self.clusters[:8]]
+        more = ", …" if len(self.clusters) > 8 else ""
+        rows = "row" if self.clusters[0].rows == 1 and len(sizes) == 1 else "rows"
+        last = ", the last" if self.level == self.levels else ""
+        return "\n".join(
+            [
+                self.columns,
+                f"model: {self.model}",
+                f"{_many(len(self.clusters), 'cluster')} at level {self.level}{last}: "
+                f"{', '.join(sizes)}{more} {rows}",
+                self.convergence,
+            ]
+        )
+
+    def text(self) -> str:
+        """Return everything: words, tree and table."""
+        return "\n\n".join([self.head(), self.tree, self._table()])
+
+    def _table(self) -> str:
+        head = ["cluster", "rows", "confidence", "typical"]
+        labelled = any(cluster.labels for cluster in self.clusters)
+        lines = []
+        for cluster in self.clusters[:MOST_CLUSTERS]:
+            cells = [str(cluster.cluster), f"{cluster.rows:,}", f"{cluster.confidence:.2f}"]
+            if labelled:
+                cells.append(_commonest(cluster.labels))
+            lines.append([*cells, "; ".join(cluster.typical) or "like all rows"])
+        if labelled:
+            head.insert(3, "label")
+        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+        texts = []
+        for cells in (head, *lines):
+            parts = [
+                cell.rjust(width) if k < 3 else cell.ljust(width)
+                for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ]
+            texts.append("  ".join(parts).rstrip())
+        if len(self.clusters) > MOST_CLUSTERS:
+            rest = self.clusters[MOST_CLUSTERS:]
+            n_rows = sum(cluster.rows for cluster in rest)
+            texts.append(f"… {len(rest)} more clusters with {_many(n_rows, 'row')}")
+        return "\n".join(texts)
+
+
+def summarise(estimator: DFPMixture, *, labels: Sequence[str | None] | None = None) -> Summary:
+    """Say what a fitted mixture found.
+
+    Parameters
+    ----------
+    estimator : DFPMixture
+        A fitted mixture.
+    labels : sequence of str or None, optional
+        Known classes of its rows, None where they are not known.
+    """
+    from sticktree.report.words import verdict
+
+    judged = verdict(estimator)
+    levels = estimator.posterior_.depth
+    found = estimator.labels_
+    nested = [estimator.tree_.cut(level) for level in range(1, levels + 1)]
+    first_line = estimator.columns_.describe().split("\n")[0].removeprefix("columns: ")
+    diagnosis = estimator.diagnosis_
+    return Summary(
+        rows=found.size,
+        columns=f"{_many(found.size, 'row')}, {_many(len(estimator.columns_), 'column')}: "
+        f"{first_line}",
+        model=_model(estimator),
+        level=levels if estimator.level is None else estimator.level,
+        levels=levels,
+        clusters_per_level=[int(cut.max()) + 1 for cut in nested],
+        clusters=_clusters(estimator, labels),
+        tree=_drawn(nested),
+        agree=judged.tone,
+        convergence=judged.text,
+        r_hat=dict(diagnosis.r_hat),
+        ess=dict(diagnosis.ess),
+    )
+
+
+def _model(estimator: DFPMixture) -> str:
+    noise = {"own": "each leaf with its own noise", "shared": "the same noise at all leaves"}
+    levels = _many(estimator.posterior_.depth, "level")
+    text = f"{levels}, {noise[estimator.leaf_noise_]}, {estimator.covariance_type_} covariance"
+    if estimator.selection_ is None:
+        return text
+    n_models = len(estimator.selection_.models)
+    return f"{text} (best of {n_models} by leave-one-out density)"
+
+
+def _drawn(nested: list[Any]) -> str:
+    """Draw the tree down to its levels: at most a few of them, spread evenly."""
+    if not nested:  # pragma: no cover - a tree has a level at least
+        return ""
+    places = np.unique(np.linspace(0, len(nested) - 1, MOST_LEVELS).round().astype(int))
+    paths = zip(*[(nested[k] + 1).tolist() for k in places], strict=True)
+    return tree_text(Tree.from_paths(list(paths)), max_lines=30)
+
+
+def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> list[ClusterSummary]:
+    found, rows = estimator.labels_, np.asarray(estimator._rows)
+    values = np.asarray(estimator.data_, dtype=np.float64)
+    of_values = found if len(values) == found.size else found[rows]
+    scores = _Scores.of(values)
+    summaries = []
+    for cluster in range(int(found.max()) + 1):
+        members = found == cluster
+        names: Counter[str] = Counter()
+        if labels is not None:
+            names.update(
+                label
+                for label, member in zip(labels, members.tolist(), strict=True)
+                if member and label is not None
+            )
+        summaries.append(
+            ClusterSummary(
+                cluster,
+                int(members.sum()),
+                float(estimator.confidence_[members].mean()) if members.any() else float("nan"),
+                scores.typical(estimator.columns_, of_values == cluster),
+                dict(names.most_common()),
+            )
+        )
+    return summaries
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """What tells in which columns some rows differ from all."""
+
+    values: Any
+    mean: Any
+    spread: Any
+
+    @classmethod
+    def of(cls, values: Any) -> _Scores:
+        seen = ~np.isnan(values)
+        count = np.maximum(seen.sum(axis=0), 1)
+        mean = np.nansum(values, axis=0) / count
+        spread = np.sqrt(np.nansum((values - mean) ** 2, axis=0) / count)
+        return cls(values, mean, spread)
+
+    def typical(self, columns: Any, members: Any) -> list[str]:
+        """Return the columns in which these rows differ most, with their mean or mode there."""
+        told = []
+        for k, name in enumerate(columns.names):
+            cells = self.values[members, k]
+            cells = cells[~np.isnan(cells)]
+            if not cells.size:
+                continue
+            if columns.categories[k]:
+                told.append(self._category(k, name, columns.categories[k], cells))
+            elif self.spread[k] > 0:
+                mean = float(cells.mean())
+                score = (mean - self.mean[k]) / self.spread[k]
+                told.append((abs(score), f"{name} {mean:.4g} ({'low' if score < 0 else 'high'})"))
+        told.sort(key=lambda pair: -pair[0])
+        return [text for score, text in told[:MOST_TYPICAL] if score >= TYPICAL]
+
+    def _category(self, k: int, name: Any, categories: Any, cells: Any) -> tuple[float, str]:
+        column = self.values[:, k]
+        column = column[~np.isnan(column)].astype(int)
+        overall = np.bincount(column, minlength=len(categories)) / max(column.size, 1)
+        inside = np.bincount(cells.astype(int), minlength=len(categories)) / cells.size
+        spread = np.sqrt(np.maximum(overall * (1 - overall), 1e-12))
+        best = int(np.argmax((inside - overall) / spread))
+        score = float((inside - overall)[best] / spread[best])
+        return score, f"{name} {categories[best]} ({inside[best]:.0%})"
+
+
+def _commonest(labels: dict[str, int]) -> str:
+    if not labels:
+        return "none known"
+    name, often = next(iter(labels.items()))
+    total = sum(labels.values())
+    return f"{name} ({often}/{total})" if often < total else f"{name} ({total})"
+
+
+def _many(count: int, one: str) -> str:
+    return f"{count:,} {one}{'s' * (count != 1)}"
