@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 
@@ -40,6 +41,15 @@ def hops_to_root(parent: IntArray) -> IntArray:
         hops = hops + hops[ancestor]
         ancestor = ancestor[ancestor]
     return np.where(parent[ancestor] == NULL, hops, NULL).astype(np.int32)
+
+
+def renumbered(
+    parent: IntArray, leaf: IntArray, order: npt.NDArray[Any]
+) -> tuple[IntArray, IntArray]:
+    """Give node ``order[k]`` the number k; nodes left out of ``order`` must not be referred to."""
+    new_id = np.full(parent.size + 1, NULL, dtype=np.int32)  # the last entry maps NULL to NULL
+    new_id[order] = np.arange(order.size, dtype=np.int32)
+    return new_id[parent[order]], new_id[leaf]
 
 
 def nodes_by_level(level: IntArray) -> list[IntArray]:

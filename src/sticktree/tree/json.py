@@ -1,4 +1,7 @@
-"""Trees as JSON: plain arrays, with a format name and version."""
+"""Trees as JSON: plain arrays, with a format name and version.
+
+Version 2 added times, supports and names. What is not a number is null.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.tree import Tree
+from sticktree.tree.tree import Tree
 
 __all__ = ["tree_from_json", "tree_to_json"]
 
 FORMAT = "sticktree.tree"
-VERSION = 1
+VERSION = 2
+READABLE = (1, 2)
 
 
 def tree_to_json(
@@ -37,25 +41,55 @@ def tree_to_json(
         record["provenance"] = provenance
     for name in ("parent", "level", "count", "leaf"):
         record[name] = getattr(tree, name).tolist()
+    if tree.has_times:
+        record["time"] = tree.time.tolist()
+    if tree.support is not None:
+        record["support"] = _with_null(tree.support)
+    if tree.names is not None:
+        record["names"] = tree.names
     if locations is not None:
-        record["locations"] = np.asarray(locations).tolist()
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in record.items()]
+        record["locations"] = _with_null(np.asarray(locations, dtype=np.float64))
+    lines = [
+        f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
+        for key, value in record.items()
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def tree_from_json(text: str) -> Tree:
+def tree_from_json(text: str | bytes) -> Tree:
     """Read a tree; say what is wrong with a text that holds none."""
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"text is not JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("text is not a tree: its lists are nested too deeply") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ValueError(f'text is not a tree: its "format" must be {FORMAT!r}')
-    if record.get("version") != VERSION:
+    if record.get("version") not in READABLE:
         raise ValueError(
-            f"the tree has format version {record.get('version')!r}; this sticktree reads {VERSION}"
+            f"the tree has format version {record.get('version')!r}; this sticktree reads "
+            f"{' and '.join(map(str, READABLE))}"
         )
     missing = {"parent", "level", "count", "leaf"} - record.keys()
     if missing:
         raise ValueError(f"the tree lacks {', '.join(sorted(missing))}")
-    return Tree(record["parent"], record["leaf"], level=record["level"], count=record["count"])
+    time, names = record.get("time"), record.get("names")
+    if names is not None and not isinstance(names, list):
+        raise ValueError(f"names must be a list of texts, got {names!r}")
+    return Tree(
+        record["parent"],
+        record["leaf"],
+        level=record["level"] if time is None else None,  # with times, levels are counted
+        count=record["count"],
+        time=time,
+        support=record.get("support"),
+        names=names,
+    )
+
+
+def _with_null(values: FloatArray) -> list[Any]:
+    """Return numbers as lists, with None where there is none: JSON knows no NaN."""
+    listed = values.astype(object)
+    listed[~np.isfinite(values)] = None
+    return list(listed.tolist())

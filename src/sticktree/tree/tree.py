@@ -19,8 +19,10 @@ from sticktree.tree.arrays import (
     nodes_by_level,
     preorder_positions,
     read_only,
+    renumbered,
     shape_codes,
 )
+from sticktree.tree.exports import Exports
 from sticktree.tree.validation import (
     check_counts,
     check_leaves,
@@ -31,12 +33,13 @@ from sticktree.tree.validation import (
     check_support,
     check_times,
     integers,
+    parents_first,
 )
 
 __all__ = ["NULL", "Tree"]
 
 
-class Tree:
+class Tree(Exports):
     """A rooted tree with data in its nodes.
 
     Nodes are the integers 0 … M − 1. Node 0 is the root Δ, and every other node has a smaller
@@ -212,15 +215,8 @@ class Tree:
         parents = integers("parent", parent)
         leaves = integers("leaf", leaf)
         check_range("parent", parents, parents.size, lowest=NULL)
-        roots = np.flatnonzero(parents == NULL)
-        if roots.size != 1:
-            raise ValueError(f"parent must have exactly one root (−1), got {roots.tolist()}")
         check_leaves(leaves, parents.size)
-        hops = hops_to_root(parents)
-        if (hops == NULL).any():
-            w = int(np.argmax(hops == NULL))
-            raise ValueError(f"parent: node {w} never reaches the root: it hangs on a cycle")
-        return cls(*_renumbered(parents, leaves, np.argsort(hops, kind="stable")))
+        return cls(*renumbered(parents, leaves, parents_first(parents)))
 
     @classmethod
     def from_paths(cls, paths: Iterable[Sequence[int]]) -> Tree:
@@ -583,7 +579,7 @@ class Tree:
         FloatArray | None,
         tuple[str, ...] | None,
     ]:
-        parent, leaf = _renumbered(self.parent, self.leaf, order)
+        parent, leaf = renumbered(self.parent, self.leaf, order)
         time, support = _part(self._time, order), _part(self.support, order)
         return parent, leaf, self.level[order], self.count[order], time, support, self.names
 
@@ -605,12 +601,3 @@ class Tree:
 def _part(values: FloatArray | None, nodes: npt.NDArray[Any]) -> FloatArray | None:
     """Return the values of some nodes, if there are any."""
     return None if values is None else values[nodes]
-
-
-def _renumbered(
-    parent: IntArray, leaf: IntArray, order: npt.NDArray[Any]
-) -> tuple[IntArray, IntArray]:
-    """Give node ``order[k]`` the number k; nodes left out of ``order`` must not be referred to."""
-    new_id = np.full(parent.size + 1, NULL, dtype=np.int32)  # the last entry maps NULL to NULL
-    new_id[order] = np.arange(order.size, dtype=np.int32)
-    return new_id[parent[order]], new_id[leaf]

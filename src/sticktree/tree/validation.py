@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, as_numbers
-from sticktree.tree.arrays import NULL
+from sticktree.tree.arrays import NULL, hops_to_root
 
 
 def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray:
@@ -51,6 +51,18 @@ def check_parents(parent: IntArray) -> None:
         else:
             reason = f"a parent has a smaller number than its child, so it must lie in 0 … {w - 1}"
         raise ValueError(f"parent[{w}] = {parent[w]}: {reason}")
+
+
+def parents_first(parent: IntArray) -> IntArray:
+    """Return an order by level of nodes in any order, or say why they are no tree."""
+    roots = np.flatnonzero(parent == NULL)
+    if roots.size != 1:
+        raise ValueError(f"parent must have exactly one root (−1), got {roots.tolist()}")
+    hops = hops_to_root(parent)
+    if (hops == NULL).any():
+        w = int(np.argmax(hops == NULL))
+        raise ValueError(f"parent: node {w} never reaches the root: it hangs on a cycle")
+    return np.argsort(hops, kind="stable").astype(np.int32)
 
 
 def check_levels(level: IntArray, parent: IntArray) -> None:

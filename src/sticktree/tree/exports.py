@@ -1,0 +1,184 @@
+"""The forms in which other programs read a tree, as methods of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+
+if TYPE_CHECKING:
+    from sticktree.tree.tree import Tree
+
+__all__ = ["Exports"]
+
+
+class Exports:
+    """What :class:`Tree` can be written to and read from; one file a form does the work."""
+
+    def to_newick(
+        self, *, support: bool = True, lengths: bool = True, names: Sequence[str] | None = None
+    ) -> str:
+        """Write the tree as Newick text.
+
+        Every datum is a tip. A tip with a length is a leaf of its own; a tip without one is a datum
+        of the node above it, so data that share a leaf are the tips of a small fan. Labels of inner
+        nodes are supports. Lengths are differences of times, or whole numbers of levels; adding
+        them up gives the times back to the last bit.
+
+        Parameters
+        ----------
+        support, lengths : bool, default=True
+            Write them. Without lengths, the text has the branching only.
+        names : sequence of str, optional
+            Names of the data, in place of ``tree.names``. Without any, data go by their numbers.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree([-1, 0, 0, 1, 1], [3, 4, 4, 2], support=[1, 0.9, 1, 1, 1])
+        >>> tree.to_newick(names=["ape", "bee", "sea cow", "dog"])
+        "((ape:1,(bee,'sea cow')1.0:1)0.9:1,dog:1)1.0;"
+        """
+        from sticktree.tree.newick import tree_to_newick
+
+        return tree_to_newick(self._tree, support=support, lengths=lengths, names=names)
+
+    @classmethod
+    def from_newick(
+        cls,
+        text: str,
+        *,
+        names: Sequence[str] | None = None,
+        support: bool = True,
+        keep_underscores: bool = False,
+    ) -> Tree:
+        """Read a tree from Newick text, of :meth:`to_newick` or of another program.
+
+        Parameters
+        ----------
+        text : str
+            One tree. Comments in square brackets are skipped.
+        names : sequence of str, optional
+            The names of the data in the order that they shall have; of equal names the first is
+            the one that comes first in the text. By default data are numbered as they appear, or,
+            if the tips are called 0 … N − 1 without quotes, by these numbers.
+        support : bool, default=True
+            Take numbers at inner nodes as supports; if one exceeds 1, all are taken as per cent.
+            Other labels of inner nodes have no place in a tree and are left out. Tips have
+            support 1.
+        keep_underscores : bool, default=False
+            In Newick an underscore in a label without quotes means a blank. Many programs write
+            such labels and mean underscores.
+
+        Notes
+        -----
+        Lengths that are all whole numbers and at least 1 are levels, others times; one that an
+        inner node lacks is 0. In a text without any lengths, every tip is a leaf of its own and the
+        levels are numbers of edges. A tip without a name is a leaf without data.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree.from_newick("((ape:1.5,bee:1.5)93:0.5,dog:2.0);")
+        >>> tree.names, tree.time, tree.support
+        (('ape', 'bee', 'dog'), array([0. , 0.5, 2. , 2. , 2. ]), array([ nan, 0.93, 1.  , 1.  , 1.  ]))
+        """  # noqa: E501
+        from sticktree.tree.newick import tree_from_newick
+
+        return tree_from_newick(
+            text, names=names, support=support, keep_underscores=keep_underscores
+        )
+
+    def to_linkage(self) -> FloatArray:
+        """Return the tree as scipy's linkage matrix, shape (N − 1, 4).
+
+        The height of a join is the largest time of the tree less the time of the node where it
+        happens, so cophenetic distances are the largest time less :meth:`Tree.meeting_time`. A
+        node with more than two branches becomes several joins of the same height, neighbours
+        first; data of one node join at the node's height. Only children, empty branches, supports
+        and names have no place in the matrix.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> Tree.from_paths([(1, 1), (1, 2), (2, 1)]).to_linkage()
+        array([[0., 1., 1., 2.],
+               [3., 2., 2., 3.]])
+        """
+        from sticktree.tree.linkage import tree_to_linkage
+
+        return tree_to_linkage(self._tree)
+
+    @classmethod
+    def from_linkage(
+        cls,
+        Z: npt.ArrayLike,  # noqa: N803
+        names: Sequence[str] | None = None,
+        *,
+        merge_ties: bool = True,
+        last_time: float | None = None,
+    ) -> Tree:
+        """Make a tree of a linkage matrix: every datum has a leaf of its own at the last time.
+
+        Parameters
+        ----------
+        Z : array, shape (N − 1, 4)
+            What ``scipy.cluster.hierarchy.linkage`` or :meth:`to_linkage` returned.
+        names : sequence of str, length N, optional
+            Names of the data.
+        merge_ties : bool, default=True
+            Make one node of joins of the same height that are joined to each other.
+        last_time : float, optional
+            The time of the data; a join lies its height before it. By default the largest height,
+            so that the root has time 0.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree.from_linkage([[0, 1, 1, 2], [2, 3, 1.5, 3]], names=["ape", "bee", "dog"])
+        >>> tree.time
+        array([0. , 1.5, 0.5, 1.5, 1.5])
+        """
+        from sticktree.tree.linkage import tree_from_linkage
+
+        return tree_from_linkage(Z, names, merge_ties=merge_ties, last_time=last_time)
+
+    def to_json(
+        self,
+        *,
+        locations: FloatArray | None = None,
+        provenance: dict[str, Any] | None = None,
+    ) -> str:
+        """Write the tree as JSON: its arrays by name; NaN is null.
+
+        Parameters
+        ----------
+        locations : array, shape (M, …), optional
+            Something known of every node, such as its mean.
+        provenance : dict, optional
+            How the tree came to be.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree.from_paths([(1, 1), (2, 1)])
+        >>> Tree.from_json(tree.to_json()) == tree
+        True
+        """
+        from sticktree.tree.json import tree_to_json
+
+        return tree_to_json(self._tree, locations=locations, provenance=provenance)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Tree:
+        """Read what :meth:`to_json` wrote, also an older version of it."""
+        from sticktree.tree.json import tree_from_json
+
+        return tree_from_json(text)
+
+    @property
+    def _tree(self) -> Tree:
+        return cast("Tree", self)
