@@ -103,7 +103,8 @@ class RunFolder:
         """The fitted estimator."""
         from sticktree import load
 
-        return load(self.path / MODEL)
+        estimator: DFPMixture = load(self.path / MODEL)
+        return estimator
 
     @cached_property
     def clusters(self) -> dict[str, list[str]]:

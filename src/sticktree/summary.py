@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -33,6 +34,9 @@ MOST_TYPICAL = 3  # columns that are told of a cluster
 TYPICAL = 0.5  # standard deviations, by which a cluster must differ to be worth telling
 MOST_CLUSTERS = 30  # lines of the table
 MOST_LEVELS = 5  # of the tree that is drawn
+MOST_NODES = 20
+SIZES_SHOWN = 8
+WIDTH = 100
 
 
 @dataclass(frozen=True)
@@ -100,24 +104,25 @@ class Summary:
     ess: dict[str, float]
 
     def result(self) -> dict[str, Any]:
-        """Return all but the pictures as plain objects."""
+        """Return all but the drawing as plain objects."""
         return {key: value for key, value in asdict(self).items() if key != "tree"}
 
     def head(self) -> str:
         """Return the few lines that matter most."""
-        sizes = [f"{cluster.rows:,}" for cluster in self.clusters[:8]]
-        more = ", …" if len(self.clusters) > 8 else ""
-        rows = "row" if self.clusters[0].rows == 1 and len(sizes) == 1 else "rows"
+        sizes = sorted((cluster.rows for cluster in self.clusters), reverse=True)
+        shown = ", ".join(f"{size:,}" for size in sizes[:SIZES_SHOWN])
+        if len(sizes) > SIZES_SHOWN:
+            shown = f"the largest have {shown} rows"
+        else:
+            shown += " row" if sizes == [1] else " rows"
         last = ", the last" if self.level == self.levels else ""
-        return "\n".join(
-            [
-                self.columns,
-                f"model: {self.model}",
-                f"{_many(len(self.clusters), 'cluster')} at level {self.level}{last}: "
-                f"{', '.join(sizes)}{more} {rows}",
-                self.convergence,
-            ]
-        )
+        lines = [
+            self.columns,
+            f"model: {self.model}",
+            f"{_many(len(sizes), 'cluster')} at level {self.level}{last}: {shown}",
+            self.convergence,
+        ]
+        return "\n".join(line for text in lines for line in textwrap.wrap(text, WIDTH))
 
     def text(self) -> str:
         """Return everything: words, tree and table."""
@@ -127,7 +132,11 @@ class Summary:
         head = ["cluster", "rows", "confidence", "typical"]
         labelled = any(cluster.labels for cluster in self.clusters)
         lines = []
-        for cluster in self.clusters[:MOST_CLUSTERS]:
+        # Of many, the largest; in the order of the tree all the same.
+        by_size = sorted(self.clusters, key=lambda cluster: -cluster.rows)
+        rest = by_size[MOST_CLUSTERS:]
+        shown = sorted(by_size[:MOST_CLUSTERS], key=lambda cluster: cluster.cluster)
+        for cluster in shown:
             cells = [str(cluster.cluster), f"{cluster.rows:,}", f"{cluster.confidence:.2f}"]
             if labelled:
                 cells.append(_commonest(cluster.labels))
@@ -142,8 +151,7 @@ class Summary:
                 for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
             ]
             texts.append("  ".join(parts).rstrip())
-        if len(self.clusters) > MOST_CLUSTERS:
-            rest = self.clusters[MOST_CLUSTERS:]
+        if rest:
             n_rows = sum(cluster.rows for cluster in rest)
             texts.append(f"… {len(rest)} more clusters with {_many(n_rows, 'row')}")
         return "\n".join(texts)
@@ -164,7 +172,7 @@ def summarise(estimator: DFPMixture, *, labels: Sequence[str | None] | None = No
     judged = verdict(estimator)
     levels = estimator.posterior_.depth
     found = estimator.labels_
-    nested = [estimator.tree_.cut(level) for level in range(1, levels + 1)]
+    nested = [estimator.cluster(level=level, nested=True) for level in range(1, levels + 1)]
     first_line = estimator.columns_.describe().split("\n")[0].removeprefix("columns: ")
     diagnosis = estimator.diagnosis_
     return Summary(
@@ -200,7 +208,7 @@ def _drawn(nested: list[Any]) -> str:
         return ""
     places = np.unique(np.linspace(0, len(nested) - 1, MOST_LEVELS).round().astype(int))
     paths = zip(*[(nested[k] + 1).tolist() for k in places], strict=True)
-    return tree_text(Tree.from_paths(list(paths)), max_lines=30)
+    return tree_text(Tree.from_paths(list(paths)), max_lines=MOST_NODES)
 
 
 def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> list[ClusterSummary]:

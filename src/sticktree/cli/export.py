@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ __all__ = ["add_to"]
 
 EPILOG = """\
   newick   for phylogenetics programs: names, lengths and supports
-  linkage  SciPy's matrix: one merge a line (two clusters, height, size); to a file that ends in .npy
-           as an array, else as CSV
+  linkage  SciPy's matrix: one merge a line (two clusters, height, size); to a file that ends
+           in .npy as an array, else as CSV
   json     arrays, for Tree.from_json
   csv      one node a line: its parent, level, time, support and number of rows
   graphml  for graph programs
@@ -80,9 +81,8 @@ def _rows(tree: Any) -> Any:
 
 
 def _graphml(tree: Any) -> str:
-    import networkx
-
-    return "\n".join(networkx.generate_graphml(tree.to_networkx())) + "\n"
+    graph = tree.to_networkx()  # says what to install if there is no networkx
+    return "\n".join(import_module("networkx").generate_graphml(graph)) + "\n"
 
 
 WRITERS: dict[str, Any] = {

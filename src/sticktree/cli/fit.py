@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli.fit_options import (
     LASTING,
-    PARAMETERS,
     add_options,
     estimator_of,
     lasting,
@@ -30,14 +29,15 @@ from sticktree.cli.table_options import READING, read_rows, telling_options
 from sticktree.run_folder import FILES, RunFolder, environment
 
 if TYPE_CHECKING:
-    import pandas
-
     from sticktree.estimator import DFPMixture
     from sticktree.reading import FileTable
+    from sticktree.summary import Summary
     from sticktree.table import Columns
 
 __all__ = ["add_to"]
 
+RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergence", "r_hat", "ess")
+"""What ``run.json`` has of the summary."""
 EPILOG = """\
 The folder gets plain files:
   clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
@@ -57,7 +57,7 @@ examples:
   counts and categories, ? where a value is missing:
     sticktree fit visits.csv --kinds visits=poisson,ward=categorical --missing '?' -o visits
   some columns by position, the same draws every time, quicker than by default:
-    sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --warmup 200 --draws 200 -o quick
+    sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
   go on after Ctrl-C:
     sticktree fit -o run --resume
 """
@@ -94,7 +94,7 @@ def add_to(commands: Any) -> None:
 class Rows:
     """The rows of a file, each column in its role."""
 
-    frame: pandas.DataFrame
+    frame: Any
     ids: list[str] | None
     labels: list[str | None] | None
     weights: list[Any] | None
@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> None:
         print(_spoken(columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
-            _fit(estimator, rows, chosen)
+            _fit(estimator, rows)
     except KeyboardInterrupt:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
@@ -148,11 +148,11 @@ def run(options: argparse.Namespace) -> None:
             f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
         ) from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-    _finish(folder, estimator, record, rows, chosen)
+    summary = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
         folder.discard_checkpoint()
     if not options.quiet:
-        _tell(folder, estimator, record, time.monotonic() - began)
+        _tell(folder, summary, record["seed"], time.monotonic() - began)
 
 
 # ---- before ------------------------------------------------------------------------------------
@@ -294,10 +294,6 @@ def _record(
     columns: Columns,
 ) -> dict[str, Any]:
     """Return all that it takes to do the same again."""
-    fitted = [
-        {"name": name, "kind": kind}
-        for name, kind in zip(columns.names, columns.declared, strict=True)
-    ]
     return {
         "command": shlex.join(["sticktree", *options.argv]),
         "started": _now(),
@@ -312,7 +308,7 @@ def _record(
             "missing_cells": int(rows.frame.isna().to_numpy().sum()),
         },
         "columns": {
-            "fitted": fitted,
+            "fitted": dict(zip(columns.names, columns.declared, strict=True)),
             **{role: rows.roles[role] for role in ("label", "id", "weights", "ignored")},
         },
         "environment": environment(),
@@ -322,7 +318,7 @@ def _record(
 # ---- the fit -----------------------------------------------------------------------------------
 
 
-def _fit(estimator: DFPMixture, rows: Rows, chosen: dict[str, Any]) -> None:
+def _fit(estimator: DFPMixture, rows: Rows) -> None:
     from sticktree.estimator import ColumnsWarning
     from sticktree.posterior.diagnostics import ConvergenceWarning
 
@@ -360,34 +356,29 @@ def _terminated_is_interrupted() -> Iterator[None]:
 
 
 def _finish(
-    folder: RunFolder,
-    estimator: DFPMixture,
-    record: dict[str, Any],
-    rows: Rows,
-    chosen: dict[str, Any],
-) -> None:
+    folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
+) -> Summary:
     from sticktree.summary import summarise
 
     # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
     estimator.set_params(checkpoint=None, progress=None)
-    record["finished"] = _now()
-    parameters = {key: estimator.get_params()[key] for key in sorted(estimator.get_params())}
     hidden = ("checkpoint", "progress", "warm_start", "columns")
-    record["parameters"] = {k: v for k, v in parameters.items() if k not in hidden}
+    parameters = estimator.get_params()
+    record["parameters"] = {k: parameters[k] for k in sorted(parameters) if k not in hidden}
     summary = summarise(estimator, labels=rows.labels)
-    record["result"] = summary.result()
+    found = summary.result()
+    record["result"] = {key: found[key] for key in RESULTS}
+    record["finished"] = _now()
     folder.finish(
         estimator, record, ids=rows.ids, labels=rows.labels, summary=summary.text() + "\n"
     )
+    return summary
 
 
-def _tell(folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], seconds: float) -> None:
-    from sticktree.summary import summarise
-
-    summary = summarise(estimator)
+def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> None:
     name = shlex.quote(str(folder.path))
     print(summary.head())
-    print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s; seed {record['seed']}")
+    print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
 

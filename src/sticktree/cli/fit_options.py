@@ -215,7 +215,7 @@ def naming_options() -> Iterator[None]:
 def _kinds(text: str) -> dict[str, str]:
     from sticktree.table.kinds import KINDS, nearest
 
-    kinds = {}
+    kinds: dict[str, str] = {}
     for part in split_list(text):
         column, equals, kind = part.rpartition("=")
         if not equals or not column:

@@ -57,3 +57,44 @@ def add_to(commands: Any) -> None:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
     parser.add_argument("--dpi", type=int, default=160, help="dots per inch of a .png [160]")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Draw and write."""
+    if not 10 <= options.dpi <= 2400:
+        raise ValueError(f"--dpi must be an integer from 10 to 2400, got {options.dpi}")
+    folder = open_run(options)
+    two = len(folder.record["columns"]["fitted"]) == 2
+    if options.kind == "all":
+        kinds = [kind for kind in KINDS if kind != "density" or two]
+        target = Path(options.output or folder.path / "figures")
+        if target.exists() and not target.is_dir():
+            raise ValueError(f"--output {target} is a file: for --kind all give a folder")
+        files = [target / f"{kind}.png" for kind in kinds]
+    else:
+        if options.kind == "density" and not two:
+            raise ValueError("--kind density is for two columns: choose them with fit --columns")
+        kinds = [options.kind]
+        files = [Path(options.output or folder.path / f"{options.kind}.png")]
+        if files[0].suffix.lower() not in SUFFIXES:
+            raise ValueError(f"--output must end in {', '.join(SUFFIXES)}, got {files[0]}")
+    if options.kind == "all":
+        target.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        check_file(str(file), overwrite=options.overwrite)
+
+    from sticktree.plotting.style import pyplot
+
+    plt = pyplot()
+    plt.switch_backend("agg")  # files only: no window system needed
+    for kind, file in zip(kinds, files, strict=True):
+        figure = _figure(kind, folder)
+        with atomically(file) as path:
+            figure.savefig(path, dpi=options.dpi)
+        plt.close(figure)
+        print(f"wrote {file}")
+
+
+def _figure(kind: str, folder: RunFolder) -> Any:
+    """Return the picture of a kind."""
+    raise NotImplementedError

@@ -17,8 +17,6 @@ from sticktree.cli.run_argument import (
 from sticktree.cli.table_options import READING, add_reading, read_rows, reading_of, telling_options
 
 if TYPE_CHECKING:
-    import pandas
-
     from sticktree.reading import FileTable
     from sticktree.run_folder import RunFolder
 
@@ -97,14 +95,12 @@ def check_level(folder: RunFolder, level: int | None) -> int | None:
     return level
 
 
-def new_rows(
-    folder: RunFolder, name: str, options: argparse.Namespace
-) -> tuple[FileTable, pandas.DataFrame]:
+def new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple[FileTable, Any]:
     """Read new rows with the columns of a run, in the form that they had then."""
     # What was said of the first file most likely holds for another; its format may differ.
     before = {k: v for k, v in folder.record["options"].items() if k in READING and k != "format"}
     table = read_rows(name, before | reading_of(options))
-    wanted = [column["name"] for column in folder.record["columns"]["fitted"]]
+    wanted = folder.record["columns"]["fitted"]
     absent = [column for column in wanted if column not in table.names]
     if absent:
         near = difflib.get_close_matches(absent[0], table.names, 1)

@@ -13,9 +13,11 @@ from sticktree.reading.dialect import is_number
 __all__ = ["MISSING", "CellError", "convert", "convert_like", "is_mark"]
 
 MISSING = frozenset(
-    "|NA|N/A|n/a|#N/A|#NA|<NA>|NaN|nan|-NaN|-nan|NULL|null|None|1.#IND|-1.#IND|1.#QNAN|-1.#QNAN".split(
-        "|"
-    )
+    [
+        "",
+        *["NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"],
+        *["1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"],
+    ]
 )
 """What is written where there is no value; pandas takes the same as missing."""
 TRUTH = {"true": True, "false": False}
@@ -111,6 +113,8 @@ def _numbers(present: Cells, decimal: str) -> Cells | None:
         values = present.astype(np.float64)
     except ValueError:
         return None
+    if any("_" in cell for cell in present):  # 1_000 is a number for Python alone
+        return None
     if all(cell.lstrip("+-").isdecimal() for cell in present) and (np.abs(values) < 2**53).all():
         return values.astype(np.int64)
     return values
@@ -119,10 +123,10 @@ def _numbers(present: Cells, decimal: str) -> Cells | None:
 def _codes(present: Cells) -> Cells:
     """Return categories: integers where they are written as such, without leading zeros."""
     whole = _numbers(present, ".")
-    if whole is not None and whole.dtype == np.int64:
-        if all(str(number) == cell for number, cell in zip(whole.tolist(), present, strict=True)):
-            return whole
-    return present
+    if whole is None or whole.dtype != np.int64:
+        return present
+    as_written = np.array([str(number) for number in whole.tolist()], dtype=object)
+    return whole if np.array_equal(as_written, present) else present
 
 
 def _filled(present: Cells, missing: npt.NDArray[np.bool_]) -> Cells:

@@ -59,4 +59,4 @@ def is_number(cell: str, decimal: str = ".") -> bool:
         float(cell if decimal == "." else cell.replace(decimal, "."))
     except ValueError:
         return False
-    return True
+    return "_" not in cell  # 1_000 is a number for Python alone

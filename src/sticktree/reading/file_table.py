@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,6 @@ from sticktree.reading.cells import MISSING, Cells, convert, convert_like, is_ma
 from sticktree.reading.dialect import is_number
 
 if TYPE_CHECKING:
-    import pandas
-
     from sticktree.table import Columns
 
 __all__ = ["FileTable"]
@@ -40,7 +39,7 @@ class FileTable:
         What a person should be told about how it was read.
     """
 
-    frame: pandas.DataFrame
+    frame: Any
     text: bool
     source: dict[str, Any]
     missing: tuple[str, ...] = ()
@@ -66,7 +65,7 @@ class FileTable:
 
     def typed(
         self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
-    ) -> pandas.DataFrame:
+    ) -> Any:
         """Return columns as an estimator takes them.
 
         Parameters
@@ -92,7 +91,7 @@ class FileTable:
 
         return self._built(self.names if columns is None else columns, series)
 
-    def typed_like(self, columns: Columns) -> pandas.DataFrame:
+    def typed_like(self, columns: Columns) -> Any:
         """Return the columns of a table that was fitted, in the form that they had then."""
         categories = dict(zip(columns.names, columns.categories, strict=True))
 
@@ -108,10 +107,8 @@ class FileTable:
 
         return self._built(list(columns.names), series)
 
-    def _built(self, columns: Iterable[str], series: Any) -> pandas.DataFrame:
-        import pandas
-
-        return pandas.DataFrame({name: series(name) for name in columns})
+    def _built(self, columns: Iterable[str], series: Any) -> Any:
+        return import_module("pandas").DataFrame({name: series(name) for name in columns})
 
     def _cells(self, column: str) -> tuple[Cells, npt.NDArray[np.bool_]]:
         """Return the cells of a column, and which of them are missing."""

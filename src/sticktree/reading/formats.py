@@ -10,6 +10,7 @@ import lzma
 import os
 import zipfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ def read_bytes(
             )
     elif format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    _need_pandas()
+    _pandas()
     source["format"] = format
     if format == "parquet":
         table = FileTable(_parquet(content, name), False, source, tuple(missing))
@@ -162,8 +163,7 @@ def _text(
     header: bool | None,
     missing: tuple[str, ...],
 ) -> FileTable:
-    import pandas
-
+    pandas = _pandas()
     if not text.strip():
         raise ValueError(f"{name} is empty")
     if delimiter is None:
@@ -196,9 +196,8 @@ def _text(
         renamed = [new for new, old in zip(names, first, strict=True) if new != old.strip()]
         frame = frame.iloc[1:].reset_index(drop=True)
         if renamed:
-            notes.append(
-                f"columns without a name of their own are now called {', '.join(map(repr, renamed))}"
-            )
+            shown = ", ".join(map(repr, renamed))
+            notes.append(f"columns without a name of their own are called {shown}")
     else:
         names = [f"x{k}" for k in range(frame.shape[1])]
         if header is None:
@@ -212,10 +211,9 @@ def _text(
 
 
 def _parquet(content: bytes, name: str) -> Any:
-    import pandas
-
+    pandas = _pandas()
     try:
-        import pyarrow.parquet  # noqa: F401
+        import_module("pyarrow.parquet")
     except ImportError:
         raise ImportError(
             "to read Parquet files, install pyarrow: pip install 'sticktree[frames,parquet]'"
@@ -230,8 +228,7 @@ def _parquet(content: bytes, name: str) -> Any:
 
 
 def _npy(content: bytes, name: str) -> Any:
-    import pandas
-
+    pandas = _pandas()
     try:
         array = np.load(io.BytesIO(content), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
@@ -248,9 +245,9 @@ def _npy(content: bytes, name: str) -> Any:
     return pandas.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
 
 
-def _need_pandas() -> None:
+def _pandas() -> Any:
     try:
-        import pandas  # noqa: F401
+        return import_module("pandas")
     except ImportError:
         raise ImportError(
             "to read tables from files, install pandas: pip install 'sticktree[frames]'"

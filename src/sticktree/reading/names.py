@@ -60,7 +60,7 @@ def pick_column(names: Sequence[str], wanted: str) -> str:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Number columns of the same name, as pandas does: a, a.1, a.2; those without get one.
+    """Return names that are all different: a, a.1, a.2, as pandas has them; none stays empty.
 
     Examples
     --------
