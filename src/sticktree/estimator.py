@@ -26,6 +26,7 @@ from sticktree.checks import (
 )
 from sticktree.engine import engine_of
 from sticktree.model import Model
+from sticktree.notebook import FitDiagram
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
@@ -59,7 +60,7 @@ class ColumnsWarning(UserWarning):
     """The kinds of columns were inferred; it says how."""
 
 
-class DFPMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A hierarchical mixture with the Dirichlet fragmentation process as its prior.
 
     Learns a posterior over trees by Markov chain Monte Carlo: hierarchical clusters, a density, and

@@ -43,16 +43,13 @@ def diagnose(posterior: Posterior) -> Diagnosis:
     statistics: Any = array_stats
     r_hat, ess = {}, {}
     if posterior.n_draws >= 4:
-        for name, values in posterior.scalars().items():
-            columns = values.reshape(*values.shape[:2], -1)
-            for k in range(columns.shape[2]):
-                column = columns[:, :, k].astype(np.float64)
-                label = name if values.ndim == 2 else f"{name}[{k}]"
-                if np.ptp(column) == 0:
-                    continue
-                ess[label] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
-                if posterior.n_chains > 1:
-                    # Chains that are constant, each at its own value, have an infinite R-hat.
-                    with np.errstate(divide="ignore", invalid="ignore"):
-                        r_hat[label] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
+        for name, values in posterior.columns().items():
+            column = values.astype(np.float64)
+            if np.ptp(column) == 0:
+                continue
+            ess[name] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
+            if posterior.n_chains > 1:
+                # Chains that are constant, each at its own value, have an infinite R-hat.
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
     return Diagnosis(r_hat, ess)

@@ -158,6 +158,37 @@ class Posterior:
             "meeting_level": collect(lambda draw: draw.tree.meeting_level(first, second).mean()),
         }
 
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the scalars one by one, each of shape (n_chains, n_draws).
+
+        Those that have several entries have as many columns: ``nodes[0]``, ``nodes[1]``, …
+        """
+        columns = {}
+        for name, values in self.scalars().items():
+            flat = values.reshape(*values.shape[:2], -1)
+            for k in range(flat.shape[2]):
+                columns[name if values.ndim == 2 else f"{name}[{k}]"] = flat[:, :, k]
+        return columns
+
+    def to_frame(self) -> Any:
+        """Return the scalars as a pandas DataFrame: a row a draw, indexed by chain and draw."""
+        from sticktree.tree.frame import pandas_for
+
+        pandas = pandas_for("to_frame")
+        index = pandas.MultiIndex.from_product(
+            [range(self.n_chains), range(self.n_draws)], names=["chain", "draw"]
+        )
+        columns = self.columns() if self.n_draws else {}
+        return pandas.DataFrame(
+            {name: values.reshape(-1) for name, values in columns.items()}, index=index
+        )
+
+    def _repr_html_(self) -> str:
+        """Return how the draws look in a notebook."""
+        from sticktree.notebook import html_of_posterior
+
+        return html_of_posterior(self)
+
     def labels(self, level: int) -> npt.NDArray[np.int32]:
         """Return the flat clustering at a level of every draw, shape (all draws, N)."""
         check_integer("level", level, minimum=0)

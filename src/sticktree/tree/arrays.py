@@ -52,6 +52,14 @@ def renumbered(
     return new_id[parent[order]], new_id[leaf]
 
 
+def data_lists(leaf: IntArray, n_nodes: int) -> list[list[int]]:
+    """Return the data of every node as plain lists."""
+    data: list[list[int]] = [[] for _ in range(n_nodes)]
+    for i, node in enumerate(leaf.tolist()):
+        data[node].append(i)
+    return data
+
+
 def nodes_by_level(level: IntArray) -> list[IntArray]:
     """Group node ids by level, root first.
 
@@ -95,6 +103,11 @@ class Children:
     def __getitem__(self, node: int) -> IntArray:
         """Return the children of one node."""
         return self.ids[self.start[node] : self.start[node + 1]]
+
+    def lists(self) -> list[list[int]]:
+        """Return the children of every node as plain lists, for loops over all nodes."""
+        ids, start = self.ids.tolist(), self.start.tolist()
+        return [ids[start[w] : start[w + 1]] for w in range(len(start) - 1)]
 
     def rank(self, parent: IntArray) -> IntArray:
         """Return each node's place among its siblings, counted from 1; 0 for the root."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,9 @@ from sticktree.tree.arrays import NULL, renumbered
 from sticktree.tree.tree import Tree
 from sticktree.tree.validation import check_leaves, check_range, integers, parents_first
 
-__all__ = ["assembled"]
+__all__ = ["assembled", "numbered"]
+
+_Value = TypeVar("_Value")
 
 
 def assembled(
@@ -63,3 +65,14 @@ def _are_levels(places: npt.NDArray[Any], parent: npt.NDArray[np.int32]) -> bool
     if not np.issubdtype(places.dtype, np.integer) or places[0] != 0:
         return False
     return bool((places[1:] > places[parent[1:]]).all())
+
+
+def numbered(numbers: Sequence[int], values: Sequence[_Value], source: str) -> list[_Value]:
+    """Return the values in the order of their numbers, which are 0 … N − 1 in any order."""
+    by_number = dict(zip(numbers, values, strict=True))
+    if len(by_number) != len(values) or any(i not in by_number for i in range(len(values))):
+        raise ValueError(
+            f"{source} must number its {len(values)} data 0 to {len(values) - 1}, each once, "
+            f"got {sorted(map(str, numbers))[:10]}"
+        )
+    return [by_number[i] for i in range(len(values))]

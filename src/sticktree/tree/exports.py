@@ -179,6 +179,116 @@ class Exports:
 
         return tree_from_json(text)
 
+    def to_networkx(self) -> Any:
+        """Return the tree as a ``networkx.DiGraph`` whose nodes are those of the tree.
+
+        Nodes have attributes ``time`` (whole numbers if they are levels), ``level``, ``count`` and
+        ``data``, a list, and ``support`` and ``names`` if the tree has them; edges have a
+        ``length``.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> graph = Tree.from_paths([(1, 1), (2, 1)]).to_networkx()
+        >>> sorted(graph.edges)
+        [(0, 1), (0, 2), (1, 3), (2, 4)]
+        >>> graph.nodes[3]
+        {'time': 2, 'level': 2, 'count': 1, 'data': [0]}
+        """
+        from sticktree.tree.graph import tree_to_networkx
+
+        return tree_to_networkx(self._tree)
+
+    @classmethod
+    def from_networkx(cls, graph: Any) -> Tree:
+        """Make a tree of a directed graph with edges away from one root.
+
+        Attributes are those of :meth:`to_networkx`, and none is needed. If no node has ``data``,
+        every leaf is a datum, and leaves that are texts are their names.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from sticktree import Tree
+        >>> Tree.from_networkx(nx.DiGraph([("all", "ape"), ("all", "bee")])).names
+        ('ape', 'bee')
+        """
+        from sticktree.tree.graph import tree_from_networkx
+
+        return tree_from_networkx(graph)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for every node, in the tree's order.
+
+        Columns are ``node``, ``parent`` (−1 for the root), ``path`` (the index ω, of trees up to 20
+        levels deep), ``level``, ``time`` (whole numbers if they are levels), ``length`` of the edge
+        above, ``support`` if known, ``count`` of data at or below, ``own_count`` of data in the
+        node itself, ``n_children``, and ``name`` of the datum in nodes with just one, if there are
+        names. Where the data sit is in :meth:`data_frame`.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree.from_paths([(1, 1), (1, 2), (2,)])
+        >>> tree.to_frame()[["node", "parent", "path", "level", "count"]]
+           node  parent path  level  count
+        0     0      -1    Δ      0      3
+        1     1       0    1      1      2
+        2     3       1  1.1      2      1
+        3     4       1  1.2      2      1
+        4     2       0    2      1      1
+        """
+        from sticktree.tree.frame import tree_to_frame
+
+        return tree_to_frame(self._tree)
+
+    def data_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for every datum: its number, name and node.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> Tree.from_paths([(1, 1), (2,)]).annotated(names=["ape", "bee"]).data_frame()
+           datum name  node
+        0      0  ape     3
+        1      1  bee     2
+        """
+        from sticktree.tree.frame import tree_to_data_frame
+
+        return tree_to_data_frame(self._tree)
+
+    @classmethod
+    def from_frame(cls, nodes: Any, data: Any = None) -> Tree:
+        """Make a tree of data frames, of pandas or polars.
+
+        Parameters
+        ----------
+        nodes : data frame
+            A row a node, in any order: ``parent`` (missing or −1 for the root), and if given
+            ``node`` (by default the number of the row), ``time`` or ``level``, ``support``. A
+            ``time`` of whole numbers that grow along every edge is a level.
+        data : data frame, optional
+            A row a datum: ``node``, and if given ``datum``, its number, and ``name``. By default
+            every leaf is a datum, in the order of the rows, named by the column ``name`` of
+            ``nodes`` if there is one.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree.from_paths([(1, 1), (1, 1), (2,)])
+        >>> Tree.from_frame(tree.to_frame(), tree.data_frame()) == tree
+        True
+        """
+        from sticktree.tree.frame import tree_from_frame
+
+        return tree_from_frame(nodes, data)
+
+    def _repr_html_(self) -> str:
+        """Return how the tree looks in a notebook."""
+        from sticktree.notebook import html_of_tree
+
+        return html_of_tree(self._tree)
+
     @property
     def _tree(self) -> Tree:
         return cast("Tree", self)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, as_numbers, is_real
-from sticktree.tree.arrays import NULL
+from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.tree import Tree
 
 __all__ = ["tree_from_linkage", "tree_to_linkage"]
@@ -28,10 +28,7 @@ def tree_to_linkage(tree: Tree) -> FloatArray:
     heights = float(tree.time.max()) - small.time
     # By height, and where heights are equal children, whose numbers are larger, before parents.
     order = np.lexsort((-np.arange(small.n_nodes), heights)).tolist()
-    children = [small.children(w).tolist() for w in range(small.n_nodes)]
-    data: list[list[int]] = [[] for _ in range(small.n_nodes)]
-    for i, node in enumerate(small.leaf.tolist()):
-        data[node].append(i)
+    children, data = small._children.lists(), data_lists(small.leaf, small.n_nodes)
     size = [1] * n
     cluster = [NULL] * small.n_nodes  # which cluster the data at or below a node are
     joins: list[tuple[int, int, float, int]] = []

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.tree.arrays import NULL
+from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.assembly import assembled
 from sticktree.tree.newick_reader import NUMBER, Entry, entries_of, refuse
 from sticktree.tree.tree import Tree
@@ -47,9 +47,7 @@ def tree_to_newick(
     called = (
         [str(i) for i in range(tree.n_data)] if known is None else [_quoted(name) for name in known]
     )
-    data: list[list[str]] = [[] for _ in range(tree.n_nodes)]
-    for i, node in enumerate(tree.leaf.tolist()):
-        data[node].append(called[i])
+    data = [[called[i] for i in own] for own in data_lists(tree.leaf, tree.n_nodes)]
     is_tip = (tree.n_children == 0) & (tree.own_count <= 1)
     label, notes = [""] * tree.n_nodes, [""] * tree.n_nodes
     if support and tree.support is not None:
@@ -66,7 +64,7 @@ def tree_to_newick(
 
 def _walk(tree: Tree, data: list[list[str]], tip: list[bool], end: list[str]) -> Iterator[str]:
     """Yield the text piece by piece; a stack holds what is still to come."""
-    children = [tree.children(w).tolist() for w in range(tree.n_nodes)]
+    children = tree._children.lists()
     pending: list[int] = [0]
     first = True
     while pending:

@@ -1,0 +1,154 @@
+"""Trees as data frames: a row a node, and another frame with a row a datum."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from sticktree.tree.arrays import NULL
+from sticktree.tree.assembly import assembled, numbered
+from sticktree.tree.tree import Tree
+
+__all__ = ["tree_from_frame", "tree_to_data_frame", "tree_to_frame"]
+
+DEEPEST_PATH = 20  # of a deeper tree, paths are too long to be read
+
+
+def pandas_for(asker: str) -> Any:
+    """Return pandas, or say how to get it."""
+    try:
+        return import_module("pandas")
+    except ImportError:
+        raise ImportError(
+            f"{asker} needs pandas: install it with `pip install sticktree[frames]`"
+        ) from None
+
+
+def tree_to_frame(tree: Tree) -> Any:
+    """Write the nodes of a tree; see :meth:`Tree.to_frame`."""
+    pandas = pandas_for("to_frame")
+    order = np.argsort(tree.preorder)
+    # Whole times say that they are levels.
+    time = tree.time if tree.has_times else tree.level
+    columns: dict[str, Any] = {"node": order, "parent": tree.parent[order]}
+    if tree.depth <= DEEPEST_PATH:
+        columns["path"] = _paths(tree, order.tolist())
+    columns |= {
+        "level": tree.level[order],
+        "time": time[order],
+        "length": (time - time[np.maximum(tree.parent, 0)])[order],
+    }
+    if tree.support is not None:
+        columns["support"] = tree.support[order]
+    for name in ("count", "own_count", "n_children"):
+        columns[name] = getattr(tree, name)[order]
+    if tree.names is not None:
+        single = dict(zip(tree.leaf.tolist(), tree.names, strict=True))
+        own = tree.own_count
+        columns["name"] = [single[w] if own[w] == 1 else "" for w in order.tolist()]
+    return pandas.DataFrame(columns)
+
+
+def tree_to_data_frame(tree: Tree) -> Any:
+    """Write the data of a tree; see :meth:`Tree.data_frame`."""
+    pandas = pandas_for("data_frame")
+    columns: dict[str, Any] = {"datum": np.arange(tree.n_data)}
+    if tree.names is not None:
+        columns["name"] = list(tree.names)
+    return pandas.DataFrame(columns | {"node": tree.leaf})
+
+
+def tree_from_frame(nodes: Any, data: Any = None) -> Tree:
+    """Read a tree; see :meth:`Tree.from_frame`."""
+    _check_columns("nodes", nodes, ["parent"])
+    above = _column(nodes, "parent") or []
+    keys = _column(nodes, "node") or list(range(len(above)))
+    number = {key: k for k, key in enumerate(keys)}
+    if len(number) < len(keys):
+        twice = next(key for k, key in enumerate(keys) if number[key] != k)
+        raise ValueError(f"nodes has two rows for node {twice!r}")
+    parent = []
+    for key, known in zip(keys, above, strict=True):
+        is_root = _is_missing(known) or (known == NULL and NULL not in number)
+        if not is_root and known not in number:
+            raise ValueError(f"nodes: the parent of node {key!r} is {known!r}, which has no row")
+        parent.append(NULL if is_root else number[known])
+    place = None
+    for name in ("level", "time"):
+        if name in nodes.columns:
+            place = np.asarray(nodes[name])
+    if data is None:
+        leaf, names = _data_of_leaves(nodes, parent)
+    else:
+        leaf, names = _data_of_rows(data, number)
+    support = np.asarray(nodes["support"], dtype=float) if "support" in nodes.columns else None
+    return assembled(parent, leaf, place=place, support=support, names=names)
+
+
+def _paths(tree: Tree, order: list[int]) -> list[str]:
+    """Return the index ω of the nodes in a depth-first order, as text."""
+    from sticktree.text import format_index
+
+    omega: dict[int, tuple[int, ...]] = {}
+    for w in order:
+        above = int(tree.parent[w])
+        if above == NULL:
+            omega[w] = ()
+        else:
+            skipped = int(tree.level[w] - tree.level[above]) - 1
+            omega[w] = (*omega[above], int(tree._rank[w]), *[1] * skipped)
+    return [format_index(omega[w]) for w in order]
+
+
+def _data_of_leaves(nodes: Any, parent: list[int]) -> tuple[list[int], list[str] | None]:
+    """Take every leaf as one datum, in the order of the rows."""
+    inner = set(parent)
+    leaf = [k for k in range(len(parent)) if k not in inner]
+    own = _column(nodes, "own_count")
+    if own is not None and own != [int(k not in inner) for k in range(len(parent))]:
+        raise ValueError(
+            "data is needed, as data_frame() gives it: by own_count of nodes, not every leaf has "
+            "just one datum"
+        )
+    called = _column(nodes, "name")
+    return leaf, None if called is None else [_text(called[k]) for k in leaf]
+
+
+def _data_of_rows(data: Any, number: dict[Any, int]) -> tuple[list[int], list[str] | None]:
+    _check_columns("data", data, ["node"])
+    homes = _column(data, "node") or []
+    lost = next((key for key in homes if key not in number), None)
+    if lost is not None:
+        raise ValueError(f"data: node {lost!r} has no row in nodes")
+    order = _column(data, "datum")
+    order = list(range(len(homes))) if order is None else order
+    called = _column(data, "name")
+    return (
+        numbered(order, [number[key] for key in homes], "data"),
+        None if called is None else numbered(order, [_text(name) for name in called], "data"),
+    )
+
+
+def _check_columns(name: str, frame: Any, needed: list[str]) -> None:
+    if not hasattr(frame, "columns"):
+        raise ValueError(f"{name} must be a data frame, got {type(frame).__name__}")
+    missing = [column for column in needed if column not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"{name} must have a column {missing[0]!r}, got {[*map(str, frame.columns)]}"
+        )
+
+
+def _column(frame: Any, name: str) -> list[Any] | None:
+    """Return a column as a list, of pandas and polars alike."""
+    return list(frame[name].to_list()) if name in frame.columns else None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
+def _text(name: Any) -> str:
+    return "" if _is_missing(name) else str(name)
