@@ -1,0 +1,67 @@
+"""The tree as the page has it: nodes in the tree's order, the rows of each one a range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.report.packing import packed
+from sticktree.tree import Tree
+
+__all__ = ["Branches"]
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """A tree whose nodes are numbered by a depth-first walk, and its rows in the same order.
+
+    Attributes
+    ----------
+    order : int array, shape (N,)
+        The data in the tree's order.
+    parent, start, count : int arrays, shape (M,)
+        Parent of each node; its rows are ``order[start : start + count]``.
+    time : float array, shape (M,)
+        When each node's rows part.
+    support : float array, shape (M,), or None
+        Posterior probability of each node's set of rows; NaN where it is not known.
+    """
+
+    order: npt.NDArray[np.int64]
+    parent: npt.NDArray[np.int64]
+    start: npt.NDArray[np.int64]
+    count: npt.NDArray[np.int64]
+    time: npt.NDArray[np.float64]
+    support: npt.NDArray[np.float64] | None
+
+    @classmethod
+    def of(cls, tree: Tree) -> Branches:
+        """Renumber a tree; nodes without data are left out."""
+        tree = tree.pruned()
+        position = tree.preorder.astype(np.int64)
+        node_at = np.argsort(position)
+        of_row = position[tree.leaf]
+        order = np.argsort(of_row, kind="stable")
+        parent = np.full(tree.n_nodes, -1, dtype=np.int64)
+        parent[1:] = position[tree.parent[node_at[1:]]]
+        return cls(
+            order,
+            parent,
+            np.searchsorted(of_row[order], np.arange(tree.n_nodes)),
+            tree.count[node_at].astype(np.int64),
+            tree.time[node_at],
+            None if tree.support is None else tree.support[node_at],
+        )
+
+    def packed(self) -> dict[str, Any]:
+        """Return the arrays as text."""
+        return {
+            "parent": packed(self.parent, "int32"),
+            "start": packed(self.start, "int32"),
+            "count": packed(self.count, "int32"),
+            "time": packed(self.time, "float32"),
+            "support": None if self.support is None else packed(self.support, "float32"),
+        }

@@ -1,0 +1,97 @@
+"""How the chains went: R-hat, effective sizes, traces, and branches at each level."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.posterior.draws import Posterior
+from sticktree.report.escaping import attribute, plain
+from sticktree.report.features import number
+from sticktree.report.tables import table
+from sticktree.report.words import R_HAT_LIMIT, scalar_name
+
+__all__ = ["convergence_table", "levels_table", "traces", "tree_space_words"]
+
+Scalars = dict[str, npt.NDArray[Any]]
+"""Numbers of every draw, each of shape (chains, draws, …)."""
+
+MOST_TRACES = 8
+MOST_POINTS = 150  # of a line
+MOST_CHAINS = 6  # lines of a trace; more are not told apart
+FIRST = ("log_joint", "concentration", "meeting_level")
+WIDTH, HEIGHT, EDGE = 240, 84, 4
+
+
+def convergence_table(diagnosis: Any) -> str:
+    """Return the table of R-hat and effective sample sizes, the worst first."""
+    names = sorted(diagnosis.ess, key=lambda name: -diagnosis.r_hat.get(name, 0.0))
+    lines = []
+    for name in names:
+        r_hat = diagnosis.r_hat.get(name, np.nan)
+        judged = "" if np.isnan(r_hat) else ("run longer" if r_hat > R_HAT_LIMIT else "agrees")
+        shown = "–" if np.isnan(r_hat) else f"{r_hat:.3f}"
+        lines.append([scalar_name(name), shown, f"{diagnosis.ess[name]:.0f}", judged])
+    if not lines:
+        return ""
+    head = ("Scalar", "R-hat", "Effective draws", "Verdict")
+    return table("Convergence of every scalar that varies", head, lines, numeric=(1, 2))
+
+
+def levels_table(scalars: Scalars) -> str:
+    """Return the table of branches at each level: posterior mean and middle 90 %."""
+    nodes = scalars["nodes"].reshape(-1, scalars["nodes"].shape[-1])
+    lines = []
+    for level in range(nodes.shape[1]):
+        low, high = np.quantile(nodes[:, level], [0.05, 0.95])
+        mean = nodes[:, level].mean()
+        lines.append([str(level + 1), f"{mean:.1f}", f"{low:.0f} to {high:.0f}"])
+    head = ("Level", "Branches, mean", "Middle 90 %")
+    return table("Branches at each level of the drawn trees", head, lines, numeric=(0, 1, 2))
+
+
+def traces(scalars: Scalars, diagnosis: Any) -> str:
+    """Return small pictures of how the scalars went in every chain."""
+    values: Scalars = {}
+    for name, array in scalars.items():
+        flat = array.reshape(*array.shape[:2], -1)
+        for k in range(flat.shape[2]):
+            values[name if array.ndim == 2 else f"{name}[{k}]"] = flat[:, :, k].astype(float)
+    last = f"nodes[{scalars['nodes'].shape[-1] - 1}]"
+    chosen = [name for name in (*FIRST, last) if name in values and np.ptp(values[name]) > 0]
+    by_worst = sorted(diagnosis.r_hat, key=lambda name: -diagnosis.r_hat[name])
+    chosen += [name for name in by_worst if name in values and name not in chosen]
+    return "".join(_trace(name, values[name]) for name in chosen[:MOST_TRACES])
+
+
+def _trace(name: str, values: npt.NDArray[Any]) -> str:
+    """Return the lines of one scalar as SVG."""
+    n_draws = values.shape[1]
+    kept = np.unique(np.linspace(0, n_draws - 1, min(n_draws, MOST_POINTS)).astype(int))
+    low, high = float(values.min()), float(values.max())
+    across = EDGE + kept / max(n_draws - 1, 1) * (WIDTH - 2 * EDGE)
+    lines = []
+    for k, chain in enumerate(values[:MOST_CHAINS]):
+        down = HEIGHT - EDGE - (chain[kept] - low) / ((high - low) or 1.0) * (HEIGHT - 2 * EDGE)
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
+        lines.append(f'<polyline class="chain chain-{k}" points="{points}"/>')
+    title = scalar_name(name)
+    spoken = f"{title}: {len(values)} chains of {n_draws} draws, {number(low)} to {number(high)}"
+    return (
+        f'<figure class="trace"><figcaption>{plain(title)} <span class="range">{number(low)} to '
+        f'{number(high)}</span></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'preserveAspectRatio="none" aria-label="{attribute(spoken)}">{"".join(lines)}</svg>'
+        "</figure>"
+    )
+
+
+def tree_space_words(posterior: Posterior) -> str:
+    """Say whether the chains visit the same trees, where that can be measured."""
+    name = "sticktree.posterior.tree_space"
+    if posterior.n_chains < 2 or find_spec(name) is None:
+        return ""
+    return str(import_module(name).tree_space(posterior).in_words())

@@ -1,0 +1,136 @@
+"""The page itself: template, style, script and content put together to one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from sticktree.files import atomically
+from sticktree.report.content import Content
+from sticktree.report.escaping import plain, script_json
+
+__all__ = ["build_report", "write_report"]
+
+SCRIPTS = (
+    "numbers",
+    "data",
+    "colours",
+    "state",
+    "geometry",
+    "drawing",
+    "pointer",
+    "outline",
+    "features",
+    "details",
+    "search",
+    "cloud",
+    "clusters",
+    "main",
+)
+PLACE = re.compile(r"\{\{(\w+)\}\}")
+
+
+def build_report(
+    estimator: Any,
+    *,
+    names: Sequence[Any] | None = None,
+    classes: Sequence[Any] | None = None,
+    title: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> str:
+    """Return a web page on a fitted mixture: one file, which asks nothing of a network.
+
+    The page has the tree to walk through, every row with its path and confidence, a picture of the
+    data, the clusters, whether the chains agree, and how it was made. Text from the data is shown,
+    never run.
+
+    Parameters
+    ----------
+    estimator : DFPMixture
+        A fitted mixture.
+    names : sequence, length n_samples, or None, default=None
+        Names of the rows; by default those of the tree, or else their numbers from 0.
+    classes : sequence, length n_samples, or None, default=None
+        Known classes, to compare clusters with; None and NaN are unknown.
+    title : str or None, default=None
+        What the page is called.
+    provenance : dict or None, default=None
+        What should be known of how the fit was made: version, seed, hash of the data. It may have
+        dicts inside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sticktree import DFPMixture
+    >>> from sticktree.report import build_report
+    >>> X = np.random.default_rng(0).normal(size=(20, 2))
+    >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2, n_warmup=20,
+    ...                      n_draws=200, random_state=0).fit(X)
+    >>> build_report(mixture, title="Twenty points").startswith("<!doctype html>")
+    True
+    """
+    _check_fitted(estimator)
+    if title is not None and not isinstance(title, str):
+        raise ValueError(f"title must be a string or None, got {title!r}")
+    if provenance is not None and not isinstance(provenance, Mapping):
+        raise ValueError(f"provenance must be a dict or None, got {provenance!r}")
+    content = Content.of(estimator, names, classes, provenance)
+    style, script = _read("page.css"), _script()
+    pieces = {
+        **content.pieces,
+        "title": plain(title or "A tree by sticktree"),
+        "style": style,
+        "script": script,
+        "policy": _policy(style, script),
+        "data": script_json(content.data),
+    }
+    # In one pass, so that nothing that is put in is searched for places again.
+    return PLACE.sub(lambda place: pieces[place[1]], _read("page.html"))
+
+
+def write_report(path: str | os.PathLike[str], estimator: Any, **options: Any) -> Path:
+    """Write :func:`build_report`'s page to a file, whole or not at all, and return its path."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"path must be in a folder that exists, got {os.fspath(path)!r}")
+    page = build_report(estimator, **options)
+    with atomically(path) as temporary:
+        temporary.write_bytes(page.encode("utf-8"))
+    return path
+
+
+def _check_fitted(estimator: Any) -> None:
+    if not hasattr(estimator, "tree_") or not hasattr(estimator, "labels_"):
+        raise ValueError(
+            f"estimator must be a fitted mixture, got {type(estimator).__name__} without a tree: "
+            "fit it first"
+        )
+
+
+def _read(name: str) -> str:
+    return (files("sticktree.report") / "page" / name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """Return all scripts as one, whose names are its own."""
+    parts = [_read(f"{name}.js") for name in SCRIPTS]
+    return '"use strict";\n(() => {\n' + "\n".join(parts) + "\n})();\n"
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a content security policy that admits this very style and script, and nothing else."""
+
+    def admitted(text: str) -> str:
+        digest = hashlib.sha256(text.encode("utf-8")).digest()
+        return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+    return (
+        f"default-src 'none'; script-src {admitted(script)}; style-src {admitted(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )

@@ -1,0 +1,364 @@
+// The data beside the tree: density and histogram, scatter over density, or principal axes.
+
+const PAD = { left: 46, right: 12, top: 10, bottom: 38 };
+const SMALL = 2; // pixels of radius, under which a square will do for a dot
+const MOST_NUMBERED = 40; // clusters whose numbers are written over their rows
+
+class Cloud {
+  /** @param {HTMLElement} box @param {TreeView} view */
+  constructor(box, view) {
+    Object.assign(this, { box, view, report: view.report, state: view.state });
+    const { cloud } = this.report;
+    this.kind = cloud.kind;
+    this.axes = cloud.axes;
+    this.places = cloud.places.map((packed) => {
+      const stored = unpack(packed.values, Float32Array);
+      return Float64Array.from(stored, (v) => packed.centre + packed.scale * v);
+    });
+    this.density = cloud.density;
+    if (this.density) {
+      this.density.grid = unpack(this.density.values, this.kind === "line" ? Float32Array : Uint8Array);
+    }
+    this.canvas = box.querySelector("canvas");
+    this.canvas.addEventListener("pointermove", (event) => this.move(event));
+    this.canvas.addEventListener("pointerleave", () => this.state.set({ hoveredRow: -1 }));
+    this.canvas.addEventListener("click", (event) => {
+      const row = this.rowAt(event);
+      if (row >= 0) chooseRow(view, row);
+    });
+    byId("cloud-caption").textContent = this.caption();
+    this.resize();
+  }
+
+  caption() {
+    const [x, y] = this.axes;
+    const gaps = this.places.reduce((sum, p) => sum + p.reduce((n, v) => n + Number.isNaN(v), 0), 0);
+    const lost = gaps ? ` Missing values (${gaps}) are left out of the picture.` : "";
+    if (this.kind === "line") {
+      return `Histogram${this.density ? " and predictive density" : ""} of ${x.label}.${lost}`;
+    }
+    if (this.kind === "plane") {
+      const over = this.density ? "; the shade behind is the predictive density" : "";
+      return `${y.label} against ${x.label}${over}.${lost}`;
+    }
+    const shares = formatShare(x.share + y.share);
+    const chief = (axis) => (axis.chief.length ? axis.chief.join(", ") : "nothing");
+    return (
+      `The first two principal axes of the standardised columns show ${shares} of the variance. ` +
+      `Across mostly ${chief(x)}; up mostly ${chief(y)}.`
+    );
+  }
+
+  resize() {
+    this.width = Math.max(this.box.clientWidth, 1);
+    this.height = Math.max(this.box.clientHeight, 1);
+    this.context = prepareCanvas(this.canvas, this.width, this.height);
+    this.base = document.createElement("canvas");
+    this.dots = document.createElement("canvas");
+    this.drawBase();
+    this.draw();
+  }
+
+  x(value) {
+    const { low, high } = this.axes[0];
+    return PAD.left + ((value - low) / (high - low)) * (this.width - PAD.left - PAD.right);
+  }
+
+  y(value) {
+    const low = this.kind === "line" ? 0 : this.axes[1].low;
+    const high = this.kind === "line" ? this.highest : this.axes[1].high;
+    const room = this.height - PAD.top - PAD.bottom;
+    return this.height - PAD.bottom - ((value - low) / (high - low)) * room;
+  }
+
+  // ---- what does not change with the pointer ----
+
+  drawBase() {
+    const context = prepareCanvas(this.base, this.width, this.height);
+    this.scheme = new Scheme();
+    this.radius = Math.max(1.4, Math.min(3.4, 90 / Math.sqrt(this.report.nRows)));
+    if (this.kind === "line") {
+      this.countBins();
+      this.drawBins(context, () => true, this.scheme.mixed, 0.9);
+      this.drawCurve(context);
+    } else {
+      if (this.density) this.drawHeat(context);
+      const over = prepareCanvas(this.dots, this.width, this.height);
+      this.drawDots(over, () => true, this.radius, 0.8);
+      this.numberClusters(over);
+    }
+    this.drawAxes(context);
+  }
+
+  /** Draw a dot for some rows, small ones as squares, a colour at a time: that is what is fast. */
+  drawDots(context, has, radius, alpha) {
+    const { codes, size } = this.state.colouring;
+    const rows = Array.from({ length: size + 1 }, () => []);
+    for (let i = 0; i < codes.length; i++) if (has(i)) rows[codes[i] + 1].push(i);
+    context.globalAlpha = alpha;
+    rows.forEach((some, k) => {
+      if (!some.length) return;
+      context.fillStyle = css(categoryColour(k - 1));
+      context.beginPath();
+      for (const i of some) {
+        const x = this.x(this.places[0][i]);
+        const y = this.y(this.places[1][i]);
+        if (Number.isNaN(x + y)) continue;
+        if (radius < SMALL) context.rect(x - 0.9 * radius, y - 0.9 * radius, 1.8 * radius, 1.8 * radius);
+        else {
+          context.moveTo(x + radius, y);
+          context.arc(x, y, radius, 0, 7);
+        }
+      }
+      context.fill();
+    });
+    context.globalAlpha = 1;
+    return rows.reduce((sum, some) => sum + some.length, 0);
+  }
+
+  drawHeat(context) {
+    const { points, grid } = this.density;
+    const small = document.createElement("canvas");
+    small.width = points;
+    small.height = points;
+    const paint = small.getContext("2d");
+    const image = paint.createImageData(points, points);
+    for (let j = 0; j < points; j++) {
+      for (let i = 0; i < points; i++) {
+        const part = grid[j * points + i] / 255;
+        const at = 4 * ((points - 1 - j) * points + i);
+        const colour = mix(this.scheme.paper, this.scheme.heat, part * 0.75);
+        for (let k = 0; k < 3; k++) image.data[at + k] = colour[k];
+        image.data[at + 3] = 255;
+      }
+    }
+    paint.putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = true;
+    context.imageSmoothingQuality = "high";
+    context.drawImage(small, PAD.left, PAD.top, this.width - PAD.left - PAD.right, this.height - PAD.top - PAD.bottom);
+  }
+
+  /** Write the number of each cluster at the middle of its rows, so that colour is not all. */
+  numberClusters(context) {
+    const { report } = this;
+    const { colouring } = this.state;
+    if (colouring.size > MOST_NUMBERED || colouring.size < 2) return;
+    const sums = Array.from({ length: colouring.size }, () => [0, 0, 0]);
+    for (let i = 0; i < report.nRows; i++) {
+      const sum = sums[colouring.codes[i]];
+      const x = this.places[0][i];
+      const y = this.places[1][i];
+      if (!sum || Number.isNaN(x + y)) continue;
+      sum[0] += x;
+      sum[1] += y;
+      sum[2]++;
+    }
+    context.font = "bold 12px system-ui, sans-serif";
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.lineJoin = "round";
+    sums.forEach(([x, y, n], k) => {
+      if (n < Math.max(2, 0.005 * report.nRows)) return;
+      const text = colouring.by === "class" ? report.classes[k].slice(0, 14) : String(k);
+      context.lineWidth = 4;
+      context.strokeStyle = css(this.scheme.paper);
+      context.strokeText(text, this.x(x / n), this.y(y / n));
+      context.fillStyle = this.scheme.ink;
+      context.fillText(text, this.x(x / n), this.y(y / n));
+    });
+    context.font = FONT;
+    context.textAlign = "left";
+  }
+
+  // ---- one column ----
+
+  get nBins() {
+    const { categories } = this.axes[0];
+    return categories ? categories.length : Math.min(40, Math.max(8, Math.ceil(2 * Math.cbrt(this.report.nRows))));
+  }
+
+  bin(value) {
+    const { low, high, categories } = this.axes[0];
+    if (categories) return Math.round(value);
+    return Math.min(this.nBins - 1, Math.floor(((value - low) / (high - low)) * this.nBins));
+  }
+
+  /** Counts of rows in each bin. */
+  bins(has) {
+    const counts = new Float64Array(this.nBins);
+    this.places[0].forEach((v, i) => {
+      if (!Number.isNaN(v) && has(i)) counts[this.bin(v)]++;
+    });
+    return counts;
+  }
+
+  countBins() {
+    const { low, high } = this.axes[0];
+    const counts = this.bins(() => true);
+    const seen = counts.reduce((sum, n) => sum + n, 0) || 1;
+    this.perDensity = seen * ((high - low) / this.nBins); // rows in a bin where the density is one
+    const densest = this.density ? this.density.grid.reduce((most, v) => Math.max(most, v), 0) : 0;
+    this.highest = 1.08 * Math.max(...counts, densest * this.perDensity, 1e-9);
+  }
+
+  drawBins(context, has, colour, alpha) {
+    const { low, high } = this.axes[0];
+    const size = (high - low) / this.nBins;
+    context.fillStyle = typeof colour === "string" ? colour : css(colour);
+    context.globalAlpha = alpha;
+    const counts = this.bins(has);
+    counts.forEach((n, k) => {
+      const left = this.x(low + k * size);
+      const right = this.x(low + (k + 1) * size);
+      context.fillRect(left, this.y(n), right - left - 1, this.y(0) - this.y(n));
+    });
+    context.globalAlpha = 1;
+    return counts.reduce((sum, n) => sum + n, 0);
+  }
+
+  drawCurve(context) {
+    if (!this.density) return;
+    const { low, high } = this.axes[0];
+    const { points, grid } = this.density;
+    context.strokeStyle = this.scheme.accent;
+    context.lineWidth = 2;
+    context.beginPath();
+    grid.forEach((v, k) => {
+      const x = this.x(low + ((k + 0.5) / points) * (high - low));
+      context.lineTo(x, this.y(v * this.perDensity));
+    });
+    context.stroke();
+  }
+
+  // ---- axes ----
+
+  ticks(axis, most) {
+    if (axis.categories) return axis.categories.slice(0, 40).map((text, k) => [k, text]);
+    const step = niceStep(axis.high - axis.low, most);
+    const ticks = [];
+    for (let k = Math.ceil(axis.low / step); k * step <= axis.high && ticks.length < 50; k++) {
+      const value = Number((k * step).toPrecision(12));
+      ticks.push([value, axis.log ? formatNumber(10 ** value, 3) : formatNumber(value, 5)]);
+    }
+    return ticks;
+  }
+
+  drawAxes(context) {
+    const bottom = this.height - PAD.bottom;
+    context.strokeStyle = this.scheme.line;
+    context.lineWidth = 1;
+    context.strokeRect(PAD.left, PAD.top, this.width - PAD.left - PAD.right, bottom - PAD.top);
+    context.fillStyle = this.scheme.quiet;
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    let free = 0;
+    const line = this.kind === "line" && this.axes[0].categories;
+    const shift = line ? (this.axes[0].high - this.axes[0].low) / this.nBins : 0;
+    for (const [value, text] of this.ticks(this.axes[0], this.width / 90)) {
+      const x = line ? this.x(this.axes[0].low + (value + 0.5) * shift) : this.x(value);
+      const short = fitted(context, text, 80);
+      const half = context.measureText(short).width / 2;
+      if (x - half < free || x + half > this.width) continue;
+      context.fillText(short, x, bottom + 4);
+      free = x + half + 6;
+    }
+    const labels = this.axes.map((axis) =>
+      axis.share === undefined ? axis.label + (axis.log ? " (log scale)" : "") : `${axis.label} (${formatShare(axis.share)})`
+    );
+    context.fillStyle = this.scheme.ink;
+    context.fillText(fitted(context, labels[0], this.width - 60), (PAD.left + this.width - PAD.right) / 2, bottom + 20);
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    const upright = this.kind === "line" ? { low: 0, high: this.highest } : this.axes[1];
+    context.fillStyle = this.scheme.quiet;
+    for (const [value, text] of this.ticks(upright, this.height / 60)) {
+      if (this.y(value) < PAD.top + 4 || this.y(value) > bottom + 1) continue;
+      context.fillText(fitted(context, text, PAD.left - 20), PAD.left - 4, this.y(value));
+    }
+    context.save();
+    context.translate(8, (PAD.top + bottom) / 2);
+    context.rotate(-Math.PI / 2);
+    context.textAlign = "center";
+    context.fillStyle = this.scheme.ink;
+    context.fillText(fitted(context, this.kind === "line" ? "rows" : labels[1], bottom - PAD.top), 0, 0);
+    context.restore();
+    context.textAlign = "left";
+  }
+
+  // ---- what follows the pointer ----
+
+  /** The rows to be seen before all others, as a test, or null. */
+  marked() {
+    const { report, state } = this;
+    if (state.cluster >= 0 && state.hovered < 0) return (i) => report.label[i] === state.cluster;
+    const w = state.hovered >= 0 ? state.hovered : state.selected;
+    if (w === 0) return null;
+    const end = report.start[w] + report.count[w];
+    return (i) => i >= report.start[w] && i < end;
+  }
+
+  /** Draw at the next frame, once. */
+  ask() {
+    this.frame ||= requestAnimationFrame(() => this.draw());
+  }
+
+  draw() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    const { context, state } = this;
+    context.clearRect(0, 0, this.width, this.height);
+    const marked = this.marked();
+    context.drawImage(this.base, 0, 0, this.width, this.height);
+    context.globalAlpha = marked ? 0.25 : 1;
+    if (this.kind !== "line") context.drawImage(this.dots, 0, 0, this.width, this.height);
+    context.globalAlpha = 1;
+    let nMarked = 0;
+    if (marked && this.kind === "line") nMarked = this.drawBins(context, marked, this.scheme.accent, 0.75);
+    else if (marked) nMarked = this.drawDots(context, marked, this.radius * 1.25, 1);
+    this.canvas.dataset.marked = nMarked;
+    const row = state.hoveredRow >= 0 ? state.hoveredRow : state.row;
+    if (row >= 0) this.ring(row);
+  }
+
+  ring(i) {
+    const { context } = this;
+    const x = this.x(this.places[0][i]);
+    const y = this.kind === "line" ? this.y(0) : this.y(this.places[1][i]);
+    if (Number.isNaN(x + y)) return;
+    context.strokeStyle = this.scheme.accent;
+    context.lineWidth = 3;
+    context.beginPath();
+    if (this.kind === "line") {
+      context.moveTo(x, this.y(0));
+      context.lineTo(x, PAD.top);
+    } else {
+      this.drawDots(context, (j) => j === i, this.radius + 1, 1);
+      context.beginPath();
+      context.arc(x, y, this.radius + 5, 0, 7);
+    }
+    context.stroke();
+  }
+
+  /** The row nearest to the pointer, if one is near. */
+  rowAt(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    let best = -1;
+    let nearest = 14 ** 2;
+    for (let i = 0; i < this.report.nRows; i++) {
+      const dx = this.x(this.places[0][i]) - x;
+      const dy = this.kind === "line" ? 0 : this.y(this.places[1][i]) - y;
+      const distance = dx * dx + dy * dy;
+      if (distance < nearest) {
+        nearest = distance;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  move(event) {
+    if (event.pointerType !== "touch") this.state.set({ hoveredRow: this.rowAt(event) });
+  }
+}
