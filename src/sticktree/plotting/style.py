@@ -13,11 +13,39 @@ from sticktree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["INK", "PAPER", "REST", "branch_colours", "new_axes", "pyplot", "readable_on"]
+__all__ = [
+    "CLASSES",
+    "CLUSTERS",
+    "INK",
+    "PAPER",
+    "REST",
+    "branch_colours",
+    "colours",
+    "new_axes",
+    "paler",
+    "points",
+    "pyplot",
+    "readable_on",
+    "rgb",
+]
 
 # Okabe and Ito's palette, told apart by colour-blind readers and in print; without its black and
 # its yellow, which is too pale for lines.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+# The same hues for clusters, in an order in which neighbours differ most also to colour-blind
+# readers, and more that were chosen for their distance from those before.
+CLUSTERS = (
+    *("#0072B2", "#E69F00", "#CC79A7", "#D55E00", "#56B4E9", "#009E73", "#4B2D78", "#B4D269"),
+    *("#5A87E1", "#692D00", "#5AD2FF", "#4B4BA5", "#4BB478", "#873C2D", "#00A5C3", "#964B78"),
+    *("#96C396", "#692D4B", "#B44B2D", "#5AC3C3"),
+)
+# Classes have colours of their own, Paul Tol's muted ones first, so that a reader never takes a
+# class for a cluster.
+CLASSES = (
+    *("#332288", "#DDCC77", "#117733", "#88CCEE", "#882255", "#44AA99", "#CC6677", "#999933"),
+    *("#AA4499", "#4B3C00", "#87C3A5", "#698700", "#693C96", "#6996F0", "#B4B44B", "#3C5A1E"),
+    *("#5AB4D2", "#B44B69", "#7887B4"),
+)
 INK = "#222222"
 PAPER = "#FFFFFF"
 REST = "#D9D9D9"
@@ -41,13 +69,33 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     return ax
 
 
+def points(ax: Axes) -> tuple[float, float]:
+    """Return width and height of Axes in points, as they will be once the figure is laid out."""
+    figure = ax.figure.figure  # of Axes in a subfigure the whole one
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    box = ax.get_window_extent()
+    return box.width * 72 / figure.dpi, box.height * 72 / figure.dpi
+
+
+def colours(n: int, palette: tuple[str, ...] = CLUSTERS) -> FloatArray:
+    """Return ``n`` colours, an RGB row each; beyond the palette's length they come again."""
+    return np.array([rgb(palette[k % len(palette)]) for k in range(n)]).reshape(n, 3)
+
+
+def paler(colour: FloatArray, share: float) -> FloatArray:
+    """Mix colours with a share of white."""
+    return np.asarray(colour + share * (1.0 - colour))
+
+
 def branch_colours(tree: Tree) -> FloatArray:
     """Return an RGB row for every node: a hue per branch of the root, pale and paler below.
 
     Branches take the hues in the order of their indices, so the same tree is always coloured alike.
     """
-    hues = np.array([_rgb(colour) for colour in PALETTE])
-    hue = np.tile(_rgb(INK), (tree.n_nodes, 1))
+    hues = np.array([rgb(colour) for colour in PALETTE])
+    hue = np.tile(rgb(INK), (tree.n_nodes, 1))
     pale = np.zeros((tree.n_nodes, 1))
     top = _first_branching(tree)
     for node in range(1, tree.n_nodes):
@@ -59,8 +107,7 @@ def branch_colours(tree: Tree) -> FloatArray:
             # Every second sibling is a little paler, so that neighbours can be told apart.
             hue[node] = hue[above]
             pale[node] = min(0.5, pale[above, 0] + (0.25 if place % 2 else 0.0))
-    colours: FloatArray = hue + pale * (1 - hue)
-    return colours
+    return np.asarray(hue + pale * (1 - hue))
 
 
 def readable_on(background: FloatArray) -> str:
@@ -72,7 +119,8 @@ def readable_on(background: FloatArray) -> str:
     return INK if luminance > 0.2 else PAPER
 
 
-def _rgb(colour: str) -> tuple[float, ...]:
+def rgb(colour: str) -> tuple[float, ...]:
+    """Return red, green and blue of #RRGGBB, each between 0 and 1."""
     return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
 
 

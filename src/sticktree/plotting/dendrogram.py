@@ -1,0 +1,166 @@
+"""The tree with its times: what a dendrogram shows, for any number of branches and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from sticktree.checks import check_integer
+from sticktree.plotting.branches import draw_branches
+from sticktree.plotting.canvas import Canvas
+from sticktree.plotting.display import check_tree, labels_of, tree_of
+from sticktree.plotting.frame import Orientation, check_orientation
+from sticktree.plotting.supports import write_supports
+from sticktree.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["DendrogramDisplay", "plot_dendrogram"]
+
+
+def plot_dendrogram(
+    tree: Tree,
+    *,
+    ax: Axes | None = None,
+    classes: Any = None,
+    labels: Any = None,
+    names: bool | Sequence[str] = True,
+    supports: Literal["auto"] | bool = "auto",
+    orientation: Orientation = "left",
+    max_leaves: int | None = None,
+) -> Axes:
+    """Draw a tree with its times, the rows in the tree's order.
+
+    A branch of nearly all rows of one cluster has its colour. Where rows lie closer than lines can,
+    small branches become wedges, as high as the number of their rows; what is smaller still becomes
+    an area, whose left edge is where its rows leave.
+
+    Parameters
+    ----------
+    tree : Tree
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    classes : sequence, optional
+        A class for each datum, of any kind, None or NaN where it is missing: a strip at the leaves.
+    labels : sequence, optional
+        A flat cluster for each datum, for the colours of the branches; by default the main branches
+        have colours.
+    names : bool or sequence of str, default=True
+        Whether to write the names of the tree's data where they have room, or names to write.
+    supports : {"auto", True, False}, default="auto"
+        Supports make lines wide. They are written where they have room: "auto" writes those of
+        branches with 2 % of the rows.
+    orientation : {"left", "right", "top", "bottom"}, default="left"
+        Where the root is.
+    max_leaves : int, optional
+        How many rows or wedges to draw side by side; by default as many as have room.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sticktree import Tree
+    >>> from sticktree.plotting import plot_dendrogram
+    >>> tree = Tree([-1, 0, 0, 1, 1], [3, 4, 2], time=[0, 1.5, 3, 3, 3], names=["a", "b", "c"])
+    >>> ax = plot_dendrogram(tree, classes=["x", "y", "x"])
+    """
+    display = DendrogramDisplay(tree, classes=classes, labels=labels, names=names)
+    display.plot(ax=ax, supports=supports, orientation=orientation, max_leaves=max_leaves)
+    return display.ax_
+
+
+class DendrogramDisplay:
+    """The picture of a tree with its times; see :func:`plot_dendrogram`.
+
+    Parameters
+    ----------
+    tree : Tree
+        What to draw.
+    classes, labels : sequence, optional
+        A class and a flat cluster for each datum.
+    names : bool or sequence of str, default=True
+        Names of the data.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of these.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        classes: Any = None,
+        labels: Any = None,
+        names: bool | Sequence[str] = True,
+    ) -> None:
+        self.tree = check_tree(tree)
+        self.classes = classes
+        self.labels = labels
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        classes: Any = None,
+        labels: Any = None,
+        names: bool | Sequence[str] = True,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the tree of a fitted mixture, coloured by its clusters.
+
+        Further arguments are those of :meth:`plot`.
+        """
+        tree = tree_of(estimator)
+        labels = labels_of(estimator, tree) if labels is None else labels
+        display = cls(tree, classes=classes, labels=labels, names=names)
+        return display.plot(ax=ax, **kwargs)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        supports: Literal["auto"] | bool = "auto",
+        orientation: Orientation = "left",
+        max_leaves: int | None = None,
+    ) -> Self:
+        """Draw; the arguments are those of :func:`plot_dendrogram`."""
+        check_orientation(orientation)
+        if supports not in ("auto", True, False):
+            raise ValueError(f'supports must be "auto", True or False, got {supports!r}')
+        if max_leaves is not None:
+            check_integer("max_leaves", max_leaves, minimum=1)
+        canvas = Canvas.lay_out(
+            self.tree,
+            ax,
+            orientation=orientation,
+            names=self.names,
+            classes=self.classes,
+            labels=self.labels,
+            max_leaves=max_leaves,
+        )
+        draw_branches(
+            canvas.frame,
+            canvas.outline,
+            (canvas.of_branch, canvas.of_row),
+            pitch=canvas.units[1],
+            weighted=bool(supports),
+        )
+        if supports and self.tree.support is not None:
+            write_supports(canvas.frame, canvas.outline, canvas.units, everywhere=supports is True)
+        self.ax_, self.figure_ = canvas.frame.ax, canvas.frame.figure
+        return self
