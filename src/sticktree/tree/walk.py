@@ -1,0 +1,59 @@
+"""Kernels that walk a tree of any depth: loops over node ids, since parents come before children.
+
+The passes of ``arrays.py`` go level by level in numpy, which suits shallow trees and needs no
+compilation; a tree with as many levels as data wants these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sticktree.checks import IntArray
+from sticktree.jit import jit
+from sticktree.tree.arrays import NULL
+
+__all__ = ["data_in_order", "heavy_children"]
+
+
+@jit
+def data_in_order(parent: IntArray, leaf: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """List the data in the order of a depth-first walk that takes children by their ids.
+
+    Returns ``start``, ``count`` of each node and ``order``: the data at or below w are
+    ``order[start[w] : start[w] + count[w]]``, those in w itself first.
+    """
+    n_nodes = parent.size
+    own = np.zeros(n_nodes, dtype=np.int32)
+    for i in range(leaf.size):
+        own[leaf[i]] += 1
+    count = own.copy()
+    for w in range(n_nodes - 1, 0, -1):
+        count[parent[w]] += count[w]
+    start = np.zeros(n_nodes, dtype=np.int32)
+    free = np.zeros(n_nodes, dtype=np.int32)  # where the next child's data begin
+    free[0] = own[0]
+    for w in range(1, n_nodes):
+        start[w] = free[parent[w]]
+        free[parent[w]] += count[w]
+        free[w] = start[w] + own[w]
+    order = np.empty(leaf.size, dtype=np.int32)
+    place = start.copy()
+    for i in range(leaf.size):
+        order[place[leaf[i]]] = i
+        place[leaf[i]] += 1
+    return start, count, order
+
+
+@jit
+def heavy_children(parent: IntArray, count: IntArray) -> IntArray:
+    """Return the child with most data of each node; NULL where none of them has any.
+
+    Paths that follow heavy children part the tree. Whoever goes up such a path and adds, at every
+    node, the data that hang beside it, handles each datum at most log₂ N times.
+    """
+    heavy = np.full(parent.size, NULL, dtype=np.int32)
+    for w in range(1, parent.size):
+        above = heavy[parent[w]]
+        if count[w] > 0 and (above == NULL or count[w] > count[above]):
+            heavy[parent[w]] = w
+    return heavy
