@@ -25,6 +25,7 @@ from sticktree.files import atomically
 
 if TYPE_CHECKING:
     from sticktree.estimator import DFPMixture
+    from sticktree.summary import Summary
     from sticktree.tree import Tree
 
 __all__ = ["FILES", "RunFolder", "environment"]
@@ -40,6 +41,8 @@ NEWICK, JSON, NODES, CLUSTERS, SUMMARY = (
 )
 FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, SUMMARY)
 """All files of a run that is finished."""
+RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergence", "r_hat", "ess")
+"""What the record has of the summary."""
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
 
 
@@ -154,20 +157,24 @@ class RunFolder:
         *,
         ids: Sequence[str] | None = None,
         labels: Sequence[str | None] | None = None,
-        summary: str = "",
-    ) -> None:
-        """Write all files; the record is the last."""
+    ) -> Summary:
+        """Write all files, the record as the last, and return what was found."""
         from sticktree import save
+        from sticktree.summary import flat_levels, summarise
 
+        by_level = flat_levels(estimator)
         tree = named_tree(estimator, ids)
         save(estimator, self.path / MODEL)
         self._write(NEWICK, tree.to_newick() + "\n")
         self._write(JSON, tree.to_json())
         frame = tree.to_frame()
         self._write(NODES, frame.to_csv(lineterminator="\n"))
-        self._write(CLUSTERS, clusters_csv(estimator, ids, labels))
-        self._write(SUMMARY, summary)
-        self._write_record({**record, "status": "finished", "files": list(FILES)})
+        self._write(CLUSTERS, clusters_csv(estimator, by_level, ids, labels))
+        summary = summarise(estimator, labels=labels, names=tree.names, by_level=by_level)
+        self._write(SUMMARY, summary.text() + "\n")
+        found = {key: summary.result()[key] for key in RESULTS}
+        self._write_record({**record, "status": "finished", "result": found, "files": list(FILES)})
+        return summary
 
     def _write_record(self, record: dict[str, Any]) -> None:
         text = json.dumps({"format": FORMAT, "version": VERSION, **record}, indent=1)
@@ -195,6 +202,7 @@ def named_tree(estimator: DFPMixture, ids: Sequence[str] | None) -> Tree:
 
 def clusters_csv(
     estimator: DFPMixture,
+    by_level: Sequence[Any],
     ids: Sequence[str] | None = None,
     labels: Sequence[str | None] | None = None,
 ) -> str:
@@ -206,8 +214,8 @@ def clusters_csv(
         columns["label"] = ["" if label is None else label for label in labels]
     columns["cluster"] = estimator.labels_.tolist()
     columns["confidence"] = [f"{value:.4f}" for value in estimator.confidence_]
-    for level in range(1, estimator.posterior_.depth + 1):
-        columns[f"level_{level}"] = estimator.cluster(level=level).tolist()
+    for level, flat in enumerate(by_level, start=1):
+        columns[f"level_{level}"] = flat.tolist()
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

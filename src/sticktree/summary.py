@@ -23,18 +23,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.text import tree_text
-from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from sticktree.estimator import DFPMixture
 
-__all__ = ["ClusterSummary", "Summary", "summarise"]
+__all__ = ["ClusterSummary", "Summary", "flat_levels", "summarise"]
 
 MOST_TYPICAL = 3  # columns that are told of a cluster
 TYPICAL = 0.5  # standard deviations, by which a cluster must differ to be worth telling
 MOST_CLUSTERS = 30  # lines of the table
-MOST_LEVELS = 5  # of the tree that is drawn
-MOST_NODES = 20
+MOST_NODES = 24  # of the tree that is drawn
 SIZES_SHOWN = 8
 WIDTH = 100
 
@@ -157,7 +155,13 @@ class Summary:
         return "\n".join(texts)
 
 
-def summarise(estimator: DFPMixture, *, labels: Sequence[str | None] | None = None) -> Summary:
+def summarise(
+    estimator: DFPMixture,
+    *,
+    labels: Sequence[str | None] | None = None,
+    names: Sequence[str] | None = None,
+    by_level: Sequence[Any] | None = None,
+) -> Summary:
     """Say what a fitted mixture found.
 
     Parameters
@@ -166,13 +170,19 @@ def summarise(estimator: DFPMixture, *, labels: Sequence[str | None] | None = No
         A fitted mixture.
     labels : sequence of str or None, optional
         Known classes of its rows, None where they are not known.
+    names : sequence of str, optional
+        Names of the data of its tree.
+    by_level : sequence of int arrays, optional
+        The flat clusters at levels 1 to the last, if they are known already.
     """
     from sticktree.report.words import verdict
 
     judged = verdict(estimator)
     levels = estimator.posterior_.depth
     found = estimator.labels_
-    nested = [estimator.cluster(level=level, nested=True) for level in range(1, levels + 1)]
+    if by_level is None:
+        by_level = flat_levels(estimator)
+    tree = estimator.tree_ if names is None else estimator.tree_.annotated(names=names)
     first_line = estimator.columns_.describe().split("\n")[0].removeprefix("columns: ")
     diagnosis = estimator.diagnosis_
     return Summary(
@@ -182,9 +192,9 @@ def summarise(estimator: DFPMixture, *, labels: Sequence[str | None] | None = No
         model=_model(estimator),
         level=levels if estimator.level is None else estimator.level,
         levels=levels,
-        clusters_per_level=[int(cut.max()) + 1 for cut in nested],
+        clusters_per_level=[int(cut.max()) + 1 for cut in by_level],
         clusters=_clusters(estimator, labels),
-        tree=_drawn(nested),
+        tree=tree_text(tree, max_lines=MOST_NODES),
         agree=judged.tone,
         convergence=judged.text,
         r_hat=dict(diagnosis.r_hat),
@@ -202,13 +212,9 @@ def _model(estimator: DFPMixture) -> str:
     return f"{text} (best of {n_models} by leave-one-out density)"
 
 
-def _drawn(nested: list[Any]) -> str:
-    """Draw the tree down to its levels: at most a few of them, spread evenly."""
-    if not nested:  # pragma: no cover - a tree has a level at least
-        return ""
-    places = np.unique(np.linspace(0, len(nested) - 1, MOST_LEVELS).round().astype(int))
-    paths = zip(*[(nested[k] + 1).tolist() for k in places], strict=True)
-    return tree_text(Tree.from_paths(list(paths)), max_lines=MOST_NODES)
+def flat_levels(estimator: DFPMixture) -> list[Any]:
+    """Return the flat clusters at levels 1 to the last."""
+    return [estimator.cluster(level=level) for level in range(1, estimator.posterior_.depth + 1)]
 
 
 def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> list[ClusterSummary]:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["add_to"]
 
-RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergence", "r_hat", "ess")
-"""What ``run.json`` has of the summary."""
 EPILOG = """\
 The folder gets plain files:
   clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
@@ -358,21 +356,13 @@ def _terminated_is_interrupted() -> Iterator[None]:
 def _finish(
     folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
 ) -> Summary:
-    from sticktree.summary import summarise
-
     # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
     estimator.set_params(checkpoint=None, progress=None)
     hidden = ("checkpoint", "progress", "warm_start", "columns")
     parameters = estimator.get_params()
     record["parameters"] = {k: parameters[k] for k in sorted(parameters) if k not in hidden}
-    summary = summarise(estimator, labels=rows.labels)
-    found = summary.result()
-    record["result"] = {key: found[key] for key in RESULTS}
     record["finished"] = _now()
-    folder.finish(
-        estimator, record, ids=rows.ids, labels=rows.labels, summary=summary.text() + "\n"
-    )
-    return summary
+    return folder.finish(estimator, record, ids=rows.ids, labels=rows.labels)
 
 
 def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> None:

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
         print(f"{folder.path}: fitted to {data['name']} on {folder.record['finished'][:10]}\n")
     from sticktree.summary import summarise
 
-    summary = summarise(folder.estimator, labels=folder.labels)
+    summary = summarise(folder.estimator, labels=folder.labels, names=folder.tree.names)
     if options.json:
         print(json_text(summary.result()), end="")
     else:

@@ -13,11 +13,8 @@ from sticktree.reading.dialect import is_number
 __all__ = ["MISSING", "CellError", "convert", "convert_like", "is_mark"]
 
 MISSING = frozenset(
-    [
-        "",
-        *["NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "None"],
-        *["1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"],
-    ]
+    {"", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null"}
+    | {"None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
 )
 """What is written where there is no value; pandas takes the same as missing."""
 TRUTH = {"true": True, "false": False}
