@@ -11,7 +11,16 @@ from typing import Any
 
 from sticktree.tree import NULL, Tree
 
-__all__ = ["NULL", "DFPMixture", "DPMixture", "DirichletDiffusionTree", "Tree", "__version__"]
+__all__ = [
+    "NULL",
+    "DFPMixture",
+    "DPMixture",
+    "DirichletDiffusionTree",
+    "Tree",
+    "__version__",
+    "load",
+    "save",
+]
 __version__ = "0.1.0"
 
 
@@ -25,4 +34,8 @@ def __getattr__(name: str) -> Any:
         from sticktree import presets
 
         return getattr(presets, name)
+    if name in ("load", "save"):
+        from sticktree import saving
+
+        return getattr(saving, name)
     raise AttributeError(f"module 'sticktree' has no attribute {name!r}")

@@ -16,15 +16,13 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.engine import engine_of
 from sticktree.files import atomically
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
+from sticktree.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
 from sticktree.sampling import Run
 
 __all__ = ["Checkpoint"]
 
-VALUES, SHAPES = "draw_values_", "draw_shapes_"  # before the name of a parameter
 FORMAT, VERSION = "sticktree.checkpoint", 2
 
 
@@ -86,10 +84,8 @@ class Checkpoint:
 
     def save(self, k: int, run: Run) -> None:
         """Write chain k with its draws."""
-        arrays = {f"chain_{name}": array for name, array in run.chain.snapshot().items()}
-        arrays |= _pack(run.draws)
+        arrays = pack_chain(run.chain) | pack_draws(run.draws)
         arrays["n_sweeps"] = np.array(run.n_sweeps)
-        arrays["generator"] = np.array(json.dumps(run.chain.rng.bit_generator.state))
         with atomically(self.folder / f"chain-{k}.npz") as path, path.open("wb") as file:
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
@@ -101,75 +97,7 @@ class Checkpoint:
         try:
             with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-            rng = np.random.default_rng()
-            rng.bit_generator.state = json.loads(str(arrays["generator"]))
-            prefix = "chain_"
-            snapshot = {
-                name.removeprefix(prefix): array
-                for name, array in arrays.items()
-                if name.startswith(prefix)
-            }
-            chain = engine_of(model).chain.restored(self.data, model, rng, snapshot)
-            return Run(chain, _unpack(arrays), int(arrays["n_sweeps"]))
+            chain = unpack_chain(arrays, self.data, model)
+            return Run(chain, unpack_draws(arrays), int(arrays["n_sweeps"]))
         except Exception as error:  # damage shows in as many ways as there are bytes
             raise ValueError(f"checkpoint: {path} is damaged: {error}") from None
-
-
-def _pack(draws: list[Draw]) -> dict[str, np.ndarray]:
-    """Put draws end to end: trees differ in size, and so may parameters."""
-    if not draws:
-        return {"draw_sizes": np.empty(0, dtype=np.int64)}
-    parameters = {}
-    for name in draws[0].parameters:
-        values = [draw.parameters[name] for draw in draws]
-        parameters[f"{VALUES}{name}"] = np.concatenate([value.ravel() for value in values])
-        parameters[f"{SHAPES}{name}"] = np.array([value.shape for value in values], dtype=np.int64)
-    return parameters | {
-        "draw_sizes": np.array([draw.parent.size for draw in draws]),
-        "draw_leaf": np.stack([draw.leaf.astype(np.uint32) for draw in draws]),
-        "draw_parent": np.concatenate([draw.parent.astype(np.uint32) for draw in draws]),
-        "draw_level": np.concatenate([draw.level.astype(np.uint32) for draw in draws]),
-        "draw_traced": np.array(draws[0].traced, dtype=np.str_),
-        "draw_scalars": np.array(
-            [[draw.concentration, draw.discount, draw.log_joint] for draw in draws]
-        ),
-    }
-
-
-def _unpack(arrays: dict[str, np.ndarray]) -> list[Draw]:
-    sizes = arrays["draw_sizes"]
-    if not sizes.size:
-        return []
-    ends = np.cumsum(sizes)
-    names = [name.removeprefix(VALUES) for name in arrays if name.startswith(VALUES)]
-    parameters = {
-        name: _parts(arrays[f"{VALUES}{name}"], arrays[f"{SHAPES}{name}"]) for name in names
-    }
-    traced = tuple(arrays["draw_traced"].tolist())
-    draws = []
-    for k, (size, end) in enumerate(zip(sizes, ends, strict=True)):
-        small = np.min_scalar_type(int(size))
-        part = slice(int(end - size), int(end))
-        level = arrays["draw_level"][part]
-        concentration, discount, log_joint = arrays["draw_scalars"][k].tolist()
-        draws.append(
-            Draw(
-                leaf=arrays["draw_leaf"][k].astype(small),
-                parent=arrays["draw_parent"][part].astype(small),
-                level=level.astype(np.min_scalar_type(int(level.max()))),
-                parameters={name: parts[k] for name, parts in parameters.items()},
-                traced=traced,
-                concentration=concentration,
-                discount=discount,
-                log_joint=log_joint,
-            )
-        )
-    return draws
-
-
-def _parts(values: np.ndarray, shapes: np.ndarray) -> list[np.ndarray]:
-    """Cut values into one array for each draw."""
-    sizes = shapes.prod(axis=1, dtype=np.int64)
-    parts = np.split(values, np.cumsum(sizes)[:-1])
-    # Copies: a part alone would keep the values of all draws in memory.
-    return [part.reshape(shape).copy() for part, shape in zip(parts, shapes, strict=True)]

@@ -134,12 +134,12 @@ def empty_state(
     state = State(
         data=np.array(data, dtype=np.float64, order="C"),
         leaf=np.full(n_data, NULL, dtype=np.int64),
-        nodes=np.empty(room, dtype=NODE),
+        nodes=np.zeros(room, dtype=NODE),  # this and `total` go into files: no rubbish in them
         order=np.empty(room, dtype=np.int64),
         sizes=np.array([1, NULL, 1, 0, 0, 0], dtype=np.int64),
         levels=np.zeros(len(shape) + 1, dtype=LEVEL),
         scalars=np.array([c, discount, noise, 0.0], dtype=np.float64),
-        total=np.empty((room, dimension)),
+        total=np.zeros((room, dimension)),
         weighted=np.empty((room, dimension)),
         mean=np.empty((room, dimension)),
         leaves=np.empty(n_data + 1, dtype=np.int64),
