@@ -52,10 +52,11 @@ def fit():
 
 @pytest.fixture(scope="session")
 def make_draw():
-    """Return a function that makes a draw by hand from the paths of its data."""
+    """Return a function that makes a draw by hand from a tree or from the paths of its data."""
 
     def make(paths, **values):
-        tree = Tree.from_paths(paths).compressed()
+        tree = paths if isinstance(paths, Tree) else Tree.from_paths(paths)
+        tree = tree.compressed()
         parameters = {
             "scales": np.ones(tree.depth + 1),
             "factor": np.array(1.0),
@@ -68,8 +69,8 @@ def make_draw():
             "log_joint": 0.0,
         }
         return Draw(
-            leaf=tree.leaf.astype(np.uint8),
-            parent=np.maximum(tree.parent, 0).astype(np.uint8),
+            leaf=tree.leaf.astype(np.uint16),
+            parent=np.maximum(tree.parent, 0).astype(np.uint16),
             level=tree.level.astype(np.uint8),
             parameters=parameters | values.pop("parameters", {}),
             **default | values,

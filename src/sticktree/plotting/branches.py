@@ -8,7 +8,7 @@ from sticktree.checks import FloatArray
 from sticktree.plotting.frame import Frame
 from sticktree.plotting.groups import Groups, branch_groups, group_colours, main_branches
 from sticktree.plotting.outline import Outline
-from sticktree.plotting.style import colours, paler
+from sticktree.plotting.style import INK, colours, paler, rgb
 
 __all__ = ["colours_of", "draw_branches"]
 
@@ -58,7 +58,7 @@ def draw_branches(
             far = rows.tip[a:b].max()
             gap = min(0.08 * (b - a), 0.3 / pitch)
             shapes.append(frame.xy([t, far, far], [middle[k], a + gap, b - gap]))
-            faces.append(of_branch[k])
+            faces.append(_fill(of_branch[k]))
     for k, a, b in outline.dust():
         if single:
             lines += [frame.xy([outline.leaves[r], rows.tip[r]], r + 0.5) for r in range(a, b)]
@@ -80,6 +80,11 @@ def draw_branches(
             zorder=3,
         )
     )
+
+
+def _fill(colour: FloatArray) -> FloatArray:
+    """Return the colour of a wedge: large areas of ink would outweigh all else."""
+    return paler(colour, 0.35) if (colour == rgb(INK)).all() else colour
 
 
 def _stems(outline: Outline) -> list[tuple[float, float, float]]:

@@ -21,7 +21,7 @@ from sticktree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Canvas"]
+__all__ = ["Canvas", "outline_for"]
 
 ROW = 1.6
 """Points: rows that are closer are not drawn each for itself."""
@@ -81,7 +81,7 @@ class Canvas:
         frame.limit(0.0, rows.end, rows.n_rows)
         frame.label_times(rows.end, "level")
         _, across = frame.lengths()
-        outline = _outline(rows, across, max_leaves)
+        outline = outline_for(rows, across, max_leaves)
         width = 0.0
         if sizes or outline.smallest <= 1:
             width = _write_names(frame, outline, texts, across / rows.n_rows)
@@ -99,7 +99,8 @@ class Canvas:
         return cls(frame, outline, of_branch, of_row, (1.0 / unit, across / rows.n_rows))
 
 
-def _outline(rows: Rows, across: float, max_leaves: int | None) -> Outline:
+def outline_for(rows: Rows, across: float, max_leaves: int | None = None) -> Outline:
+    """Return the branches that have room on an axis of so many points."""
     if max_leaves is not None:
         return Outline.fitting(rows, max_leaves)
     if across / rows.n_rows >= ROW:

@@ -99,10 +99,11 @@ class Frame:
 
     def name_rows(self, at: FloatArray, names: Sequence[str], room: float) -> float:
         """Write names beside the leaves, if ``room`` points are enough; return their width."""
+        _, rows = self._axes
         size = min(LARGEST_NAME, room / LINE)
         if size < SMALLEST_NAME or not len(names):
+            rows.set_ticks([])
             return 0.0
-        _, rows = self._axes
         rotation = 90 if self.upright else 0
         rows.set_ticks(at, list(names), parse_math=False, rotation=rotation)
         if self.orientation == "left":

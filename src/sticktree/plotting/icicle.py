@@ -164,7 +164,10 @@ class IcicleDisplay:
 
 
 def _fills(canvas: Canvas) -> FloatArray:
-    """Return the colour of each branch: every second sibling is a little paler, single rows much."""
+    """Return the colour of each branch; single rows are pale.
+
+    Within a cluster every second sibling is a little paler, so that neighbours can be told apart.
+    """
     outline = canvas.outline
     colour = canvas.of_branch.copy()
     colour[(colour == rgb(INK)).all(axis=1)] = paler(np.array(rgb(INK)), 0.45)
@@ -172,7 +175,8 @@ def _fills(canvas: Canvas) -> FloatArray:
     first_of = np.searchsorted(outline.above[order], outline.above[order])
     rank = np.empty(order.size, dtype=int)
     rank[order] = np.arange(order.size) - first_of
-    odd = rank % 2 == 1
+    inside = (colour == colour[outline.above]).all(axis=1) | (outline.above < 0)
+    odd = (rank % 2 == 1) & inside
     colour[odd] = paler(colour[odd], 0.22)
     alone = outline.count == 1
     colour[alone] = paler(colour[alone], PALE)

@@ -1,0 +1,205 @@
+"""How often two rows are in the same cluster, in the order of the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sticktree.checks import FloatArray, IntArray, as_numbers, check_integer
+from sticktree.plotting.display import check_fitted, check_tree, labels_of, tree_of
+from sticktree.plotting.groups import Groups, read_groups
+from sticktree.plotting.outline import Rows
+from sticktree.plotting.style import INK, new_axes
+from sticktree.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["CoclusteringDisplay", "plot_coclustering"]
+
+MOST_ROWS = 2000
+"""Rows of a matrix that is shown as it is: larger ones are averaged in blocks."""
+SAMPLED_ROWS = 1000
+"""Rows of a fit with more than that many, spread evenly over the tree's order."""
+
+
+def plot_coclustering(
+    matrix: Any,
+    tree: Tree | None = None,
+    *,
+    labels: Any = None,
+    level: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw how probable it is that two rows are in the same cluster, rows in a tree's order.
+
+    Parameters
+    ----------
+    matrix : float array, shape (N, N), or fitted DFPMixture
+        Probabilities; of a mixture those of its posterior, in the order of its tree. Of more than
+        2,000 rows a matrix is averaged in blocks, and of a mixture 1,000 rows are taken, spread
+        evenly over the tree's order.
+    tree : Tree, optional
+        The order of the rows; by default they stay as they are.
+    labels : sequence, optional
+        A flat cluster for each row: those beside each other are framed.
+    level : int, optional
+        Of a mixture: the level of the clusters; by default its own.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sticktree.plotting import plot_coclustering
+    >>> matrix = [[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]]
+    >>> ax = plot_coclustering(matrix, labels=[0, 0, 1])
+    """
+    if hasattr(matrix, "fit"):
+        if tree is not None:
+            raise ValueError("tree must not be given with a mixture, which has its own")
+        found = CoclusteringDisplay.from_estimator(matrix, labels=labels, level=level, ax=ax)
+        return found.ax_
+    if level is not None:
+        raise ValueError("level must not be given with a matrix, which is of one level")
+    return CoclusteringDisplay(matrix, tree, labels=labels).plot(ax=ax).ax_
+
+
+class CoclusteringDisplay:
+    """The matrix of co-clustering; see :func:`plot_coclustering`.
+
+    Parameters
+    ----------
+    matrix : float array, shape (N, N)
+        Probabilities that two rows are in the same cluster.
+    tree : Tree, optional
+        The order of the rows.
+    labels : sequence, optional
+        A flat cluster for each row.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of these.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, matrix: Any, tree: Tree | None = None, *, labels: Any = None) -> None:
+        values = as_numbers("matrix", matrix)
+        if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
+            raise ValueError(f"matrix must be square and not empty, got shape {values.shape}")
+        if not ((values >= -1e-9) & (values <= 1 + 1e-9)).all():
+            raise ValueError("matrix must have probabilities, got entries outside 0 to 1")
+        self.matrix = values
+        self.tree = None if tree is None else check_tree(tree)
+        if self.tree is not None and self.tree.n_data != len(values):
+            raise ValueError(
+                f"matrix must have {self.tree.n_data} rows, one for each datum of the tree, "
+                f"got {len(values)}"
+            )
+        self.labels = labels
+        self._sampled_of: int | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        labels: Any = None,
+        level: int | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the posterior of a fitted mixture, in the order of its tree."""
+        tree = tree_of(check_fitted(estimator))
+        if level is not None:
+            check_integer("level", level, minimum=0)
+        if labels is None:
+            labels = labels_of(estimator, tree)
+        order = Rows.of(tree).order
+        if tree.n_data > MOST_ROWS:
+            order = order[np.linspace(0, order.size - 1, SAMPLED_ROWS).astype(int)]
+        matrix = estimator.coclustering(rows=order, level=level)
+        groups = read_groups("labels", labels, tree.n_data)
+        display = cls(matrix, labels=None if groups is None else groups.code[order])
+        if tree.n_data > MOST_ROWS:
+            display._sampled_of = tree.n_data
+        return display.plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw; the argument is that of :func:`plot_coclustering`."""
+        n_rows = len(self.matrix)
+        groups = read_groups("labels", self.labels, n_rows)
+        order: IntArray | slice = slice(None) if self.tree is None else Rows.of(self.tree).order
+        matrix = self.matrix[order][:, order]
+        ax = new_axes(ax, (4.8, 4.2))
+        image = ax.imshow(
+            _blocks(matrix, -(-n_rows // MOST_ROWS)),
+            cmap="Blues",
+            vmin=0.0,
+            vmax=1.0,
+            extent=(0, n_rows, n_rows, 0),
+            interpolation="nearest",
+        )
+        if groups is not None:
+            _frame_clusters(ax, groups, groups.code[order])
+        bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, aspect=25, pad=0.02)
+        bar.set_label("probability of the same cluster", fontsize=8)
+        bar.ax.tick_params(labelsize=7)
+        bar.outline.set_visible(False)
+        self._label(ax, n_rows)
+        self.ax_, self.figure_ = ax, ax.figure.figure
+        return self
+
+    def _label(self, ax: Axes, n_rows: int) -> None:
+        ordered = self.tree is not None or self._sampled_of is not None
+        words = f"{n_rows:,} rows" if n_rows > 1 else "1 row"
+        if self._sampled_of is not None:
+            words = f"{n_rows:,} of {self._sampled_of:,} rows"
+        ax.set_xlabel(words + (" in the tree's order" if ordered else ""), fontsize=8)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.spines[:].set_color(INK)
+        ax.spines[:].set_linewidth(0.5)
+
+
+def _blocks(matrix: FloatArray, step: int) -> FloatArray:
+    """Return means of blocks of ``step`` by ``step`` entries."""
+    if step <= 1:
+        return matrix
+    starts = np.arange(0, len(matrix), step)
+    sizes = np.diff(np.append(starts, len(matrix)))
+    total = np.add.reduceat(np.add.reduceat(matrix, starts, axis=0), starts, axis=1)
+    return np.asarray(total / np.outer(sizes, sizes))
+
+
+def _frame_clusters(ax: Axes, groups: Groups, code: IntArray) -> None:
+    """Frame the rows of one cluster that lie beside each other, in the cluster's colour."""
+    from matplotlib.collections import PolyCollection
+
+    starts = np.append(0, np.flatnonzero(np.diff(code)) + 1)
+    stops = np.append(starts[1:], code.size)
+    # A frame of a few rows would hide what it frames.
+    least = max(2, 0.01 * code.size)
+    kept = [
+        (a, b, code[a])
+        for a, b in zip(starts, stops, strict=True)
+        if b - a >= least and code[a] >= 0
+    ]
+    ax.add_collection(
+        PolyCollection(
+            [[(a, a), (b, a), (b, b), (a, b)] for a, b, _ in kept],
+            facecolors="none",
+            edgecolors=[tuple(groups.colour[k]) for *_, k in kept],
+            linewidths=1.2,
+            clip_on=False,
+        )
+    )

@@ -1,0 +1,350 @@
+"""The predictive density of one or two columns, with the data, and the paper's Figure 3."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+
+from sticktree.checks import FloatArray, check_integer, is_integer
+from sticktree.plotting.columns import read_data
+from sticktree.plotting.dendrogram import DendrogramDisplay
+from sticktree.plotting.display import check_fitted, data_of, labels_of, tree_of
+from sticktree.plotting.groups import Groups, read_groups
+from sticktree.plotting.scatter import MOST_VECTORS, draw_points
+from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes, pyplot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["DensityDisplay", "figure_density", "plot_density"]
+
+MASSES = (0.99, 0.95, 0.8, 0.5)
+"""Of the predictive mass: what the regions of highest density hold."""
+
+
+def plot_density(
+    estimator: Any,
+    X: Any = None,  # noqa: N803
+    *,
+    columns: Sequence[Any] | None = None,
+    resolution: int = 100,
+    n_draws: int = 100,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the predictive density of a fitted mixture in one or two columns, with the data.
+
+    Two columns are shown by the smallest regions that hold 50, 80, 95 and 99 % of the mass, one
+    column by a curve over a histogram. All other columns are integrated out.
+
+    Parameters
+    ----------
+    estimator : DFPMixture
+        A fitted mixture.
+    X : array or data frame, optional
+        Rows to show; by default those of the fit.
+    columns : sequence of one or two names or positions, optional
+        The columns; needed where there are more than two.
+    resolution : int, default=100
+        Points of the grid along each column.
+    n_draws : int, default=100
+        Draws that the density is averaged over at most, spread evenly over all.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    display = DensityDisplay.from_estimator(
+        estimator, X, columns=columns, resolution=resolution, n_draws=n_draws, ax=ax
+    )
+    return display.ax_
+
+
+class DensityDisplay:
+    """A density on a grid, and data; see :func:`plot_density`.
+
+    Parameters
+    ----------
+    grid : list of one or two float arrays
+        The places along each column.
+    log_density : float array, shape (len(grid[0]),) or (len(grid[0]), len(grid[1]))
+        Log density at each place.
+    data : float array, shape (N, 1) or (N, 2)
+        Rows to show.
+    columns : sequence of str
+        Names of the columns.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of these.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        grid: Sequence[FloatArray],
+        log_density: FloatArray,
+        data: FloatArray,
+        columns: Sequence[str],
+    ) -> None:
+        sizes = tuple(np.size(places) for places in grid)
+        if len(sizes) not in (1, 2) or np.shape(log_density) != sizes:
+            raise ValueError(
+                f"log_density must have a value for each place of a grid of one or two columns, "
+                f"got shape {np.shape(log_density)} for {sizes}"
+            )
+        self.grid = [np.asarray(places, dtype=np.float64) for places in grid]
+        self.log_density = np.asarray(log_density, dtype=np.float64)
+        self.data = np.asarray(data, dtype=np.float64).reshape(-1, len(sizes))
+        self.columns = [str(name) for name in columns]
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,  # noqa: N803
+        *,
+        columns: Sequence[Any] | None = None,
+        resolution: int = 100,
+        n_draws: int = 100,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Compute the density of a fitted mixture and draw it; see :func:`plot_density`."""
+        check_fitted(estimator)
+        check_integer("resolution", resolution, minimum=2)
+        check_integer("n_draws", n_draws, minimum=1)
+        chosen = _chosen(estimator, columns)
+        names = [str(estimator.columns_.names[k]) for k in chosen]
+        data = _rows(estimator, X)[:, chosen]
+        positive = [estimator.columns_.declared[k] == "lognormal" for k in chosen]
+        grid = [
+            _places(column, resolution, only_positive)
+            for column, only_positive in zip(data.T, positive, strict=True)
+        ]
+        mesh = np.meshgrid(*grid, indexing="ij")
+        at = np.column_stack([axis.ravel() for axis in mesh])
+        log_density = _log_density(estimator, at, chosen, n_draws)
+        shape = tuple(places.size for places in grid)
+        return cls(grid, log_density.reshape(shape), data, names).plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Axes | None = None, *, labels: Any = None) -> Self:
+        """Draw; ``labels`` colours the rows by their flat clusters."""
+        groups = read_groups("labels", labels, len(self.data))
+        ax = new_axes(ax, (4.8, 4.2) if len(self.grid) == 2 else (5.0, 3.2))
+        if len(self.grid) == 2:
+            self._plot_regions(ax, groups)
+        else:
+            self._plot_curve(ax)
+        ax.tick_params(labelsize=7)
+        ax.spines[["top", "right"]].set_visible(False)
+        self.ax_, self.figure_ = ax, ax.figure.figure
+        return self
+
+    def _plot_regions(self, ax: Axes, groups: Groups | None) -> None:
+        from matplotlib import colormaps
+        from matplotlib.patches import Patch
+
+        levels = _region_levels(self.grid, self.log_density)
+        shades = colormaps["Blues"](np.linspace(0.15, 0.75, len(MASSES)))
+        kept = np.flatnonzero(np.diff([-np.inf, *levels]) > 0)  # on a coarse grid some coincide
+        ax.contourf(
+            *self.grid,
+            self.log_density.T,
+            levels=[*(levels[k] for k in kept), np.inf],
+            colors=shades[kept],
+            zorder=1,
+        )
+        shown = self.data[np.isfinite(self.data).all(axis=1)]
+        if groups is None:
+            ax.scatter(
+                *shown.T,
+                s=float(np.clip(1500 / max(len(shown), 1), 0.8, 6.0)),
+                color=INK,
+                linewidths=0,
+                alpha=0.8,
+                rasterized=len(shown) > MOST_VECTORS,
+                zorder=3,
+            )
+        else:
+            draw_points(ax, self.data, groups)
+        ax.set_xlim(self.grid[0][0], self.grid[0][-1])
+        ax.set_ylim(self.grid[1][0], self.grid[1][-1])
+        ax.set_xlabel(self.columns[0], fontsize=8, parse_math=False)
+        ax.set_ylabel(self.columns[1], fontsize=8, parse_math=False)
+        ax.legend(
+            [Patch(facecolor=tuple(shades[k])) for k in kept[::-1]],
+            [f"{100 * MASSES[k]:.0f} %" for k in kept[::-1]],
+            title="of the mass",
+            fontsize=6,
+            title_fontsize=6,
+            frameon=False,
+            handlelength=1.0,
+            handleheight=1.0,
+            borderaxespad=0.0,
+            ncols=len(MASSES),
+            columnspacing=1.0,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+        )
+
+    def _plot_curve(self, ax: Axes) -> None:
+        rows = self.data[np.isfinite(self.data[:, 0]), 0]
+        if rows.size:
+            bins = int(np.clip(2 * rows.size ** (1 / 3), 5, 60))
+            ax.hist(rows, bins=bins, density=True, color=REST, edgecolor="white", linewidth=0.4)
+            ax.plot(
+                rows,
+                np.zeros(rows.size),
+                "|",
+                color=INK,
+                markersize=6,
+                markeredgewidth=0.4,
+                clip_on=False,
+                rasterized=rows.size > MOST_VECTORS,
+            )
+        ax.plot(self.grid[0], np.exp(self.log_density), color=CLUSTERS[0], linewidth=1.4)
+        ax.set_xlim(self.grid[0][0], self.grid[0][-1])
+        ax.set_ylim(0.0, None)
+        ax.set_xlabel(self.columns[0], fontsize=8, parse_math=False)
+        ax.set_ylabel("density", fontsize=8)
+
+
+def figure_density(
+    estimator: Any,
+    X: Any = None,  # noqa: N803
+    *,
+    columns: Sequence[Any] | None = None,
+    resolution: int = 100,
+    n_draws: int = 100,
+    figure: Figure | None = None,
+) -> Figure:
+    """Draw the paper's Figure 3: the data by cluster, the tree, and the predictive density.
+
+    Of one column there are only the tree and the density.
+
+    Parameters
+    ----------
+    estimator : DFPMixture
+        A fitted mixture.
+    X : array or data frame, optional
+        Rows to show beside the density; by default those of the fit.
+    columns, resolution, n_draws
+        As in :func:`plot_density`.
+    figure : matplotlib Figure or SubFigure, optional
+        An empty figure to fill; by default a new one.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    tree = tree_of(estimator)
+    chosen = _chosen(estimator, columns)
+    two = len(chosen) == 2
+    if figure is None:
+        size = (10.0, 3.4) if two else (7.5, 3.2)
+        figure = cast("Figure", pyplot().figure(figsize=size, layout="constrained"))
+    axes: Any = figure.subplots(1, 3 if two else 2, squeeze=False)[0]
+    density = DensityDisplay.from_estimator(
+        estimator, X, columns=chosen, resolution=resolution, n_draws=n_draws, ax=axes[-1]
+    )
+    labels = np.asarray(estimator.labels_)
+    if two:
+        groups = read_groups("labels", labels, labels.size)
+        draw_points(axes[0], data_of(estimator)[:, chosen], groups)
+        axes[0].set_xlim(axes[-1].get_xlim())
+        axes[0].set_ylim(axes[-1].get_ylim())
+        axes[0].set_xlabel(density.columns[0], fontsize=8, parse_math=False)
+        axes[0].set_ylabel(density.columns[1], fontsize=8, parse_math=False)
+        axes[0].set_title("data", fontsize=9, loc="left")
+    shown = DendrogramDisplay(tree, labels=labels_of(estimator, tree), names=False)
+    shown.plot(ax=axes[-2], orientation="top", supports="auto")
+    axes[-2].set_title("tree", fontsize=9, loc="left")
+    axes[-1].set_title("density", fontsize=9, loc="left")
+    return figure
+
+
+def _chosen(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
+    """Return the positions of the columns to show, which must be numbers."""
+    names = list(check_fitted(estimator).columns_.names)
+    wanted: Sequence[Any] = range(len(names)) if columns is None else columns
+    if isinstance(wanted, str) or len(wanted) not in (1, 2):
+        raise ValueError(
+            f"columns must be one or two of the {len(names)} columns, by name or position, "
+            f"got {columns!r}"
+        )
+    chosen = []
+    for column in wanted:
+        if column in names:
+            chosen.append(names.index(column))
+        elif is_integer(column) and 0 <= column < len(names):
+            chosen.append(int(column))
+        else:
+            raise ValueError(f"columns must be among {names}, got {column!r}")
+    for k in chosen:
+        if estimator.columns_.kinds[k] != "gaussian":
+            raise ValueError(
+                f"columns must be gaussian or lognormal for a density, got {names[k]!r}, which is "
+                f"{estimator.columns_.declared[k]}"
+            )
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"columns must be different ones, got {columns!r}")
+    return chosen
+
+
+def _rows(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
+    if X is None:
+        return data_of(estimator)
+    values, _ = read_data(X)
+    if values.shape[1] != len(estimator.columns_):
+        raise ValueError(
+            f"X must have {len(estimator.columns_)} columns, as in the fit, got {values.shape[1]}"
+        )
+    return values
+
+
+def _places(column: FloatArray, resolution: int, positive: bool) -> FloatArray:
+    """Return a grid that covers a column with a margin; of positive numbers it stays above 0."""
+    seen = column[np.isfinite(column)]
+    low, high = (float(seen.min()), float(seen.max())) if seen.size else (-1.0, 1.0)
+    margin = 0.12 * (high - low) or 1.0
+    start = low / 2 if positive and low <= margin else low - margin
+    return np.linspace(start, high + margin, resolution)
+
+
+def _log_density(estimator: Any, at: FloatArray, chosen: list[int], n_draws: int) -> FloatArray:
+    """Return the log density of some columns at places, from draws spread over all."""
+    from sticktree.blas import one_thread
+    from sticktree.posterior.prediction import log_predictive
+
+    draws = estimator.posterior_.draws
+    used = np.unique(np.linspace(0, len(draws) - 1, n_draws).astype(int))
+    columns, preparation = estimator.columns_, estimator._preparation
+    # What is missing in a row is integrated out.
+    encoded = np.full((len(at), len(columns)), np.nan)
+    for j, k in enumerate(chosen):
+        is_log = columns.declared[k] == "lognormal"
+        encoded[:, k] = np.log(at[:, j]) if is_log else at[:, j]
+    x = preparation.standardised(encoded)
+    with one_thread():
+        found = log_predictive(x, [draws[k] for k in used], estimator._data, estimator._model_)
+    return np.asarray(found + preparation.log_units(x))
+
+
+def _region_levels(grid: list[FloatArray], log_density: FloatArray) -> list[float]:
+    """Return the log densities above which lie the given shares of the mass on the grid."""
+    cell = np.add.outer(np.log(np.gradient(grid[0])), np.log(np.gradient(grid[1])))
+    order = np.argsort(-log_density, axis=None)
+    mass = np.exp(log_density + cell).ravel()[order]
+    within = np.cumsum(mass) / mass.sum()
+    ranked = log_density.ravel()[order]
+    return [float(ranked[min(np.searchsorted(within, m), ranked.size - 1)]) for m in MASSES]

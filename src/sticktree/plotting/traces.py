@@ -1,0 +1,251 @@
+"""The chains at work: traces and densities of the numbers by which convergence is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.plotting.display import check_fitted
+from sticktree.plotting.style import INK, colours, pyplot
+from sticktree.posterior.draws import Posterior
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from sticktree.posterior.diagnostics import Diagnosis
+
+__all__ = ["TracesDisplay", "plot_traces"]
+
+MOST_SCALARS = 12
+MOST_POINTS = 2000  # of a trace; more are left out evenly
+MOST_STEPS = 40  # distinct numbers that are shown as bars and not as a curve
+LIMIT = 1.05
+"""R-hat from which chains are said to disagree."""
+ALARM = "#B2182B"
+
+
+def plot_traces(
+    posterior: Posterior,
+    *,
+    names: Sequence[str] | None = None,
+    diagnosis: Diagnosis | None = None,
+    ax: Any = None,
+) -> npt.NDArray[Any]:
+    """Draw the scalars of every chain: their densities at the left, their traces at the right.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The draws.
+    names : sequence of str, optional
+        Scalars to show, such as "log_joint", "nodes" for all levels or "nodes[0]" for the first; by
+        default at most twelve that vary, the most telling first.
+    diagnosis : Diagnosis, optional
+        R-hat and effective sample sizes, written above the traces.
+    ax : array of matplotlib Axes, shape (n, 2), optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    array of matplotlib Axes, shape (n, 2)
+    """
+    return TracesDisplay(posterior, names=names, diagnosis=diagnosis).plot(ax=ax).axes_
+
+
+class TracesDisplay:
+    """Traces and densities of scalars; see :func:`plot_traces`.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The draws.
+    names : sequence of str, optional
+        Scalars to show.
+    diagnosis : Diagnosis, optional
+        R-hat and effective sample sizes.
+
+    Attributes
+    ----------
+    axes_ : array of matplotlib Axes, shape (n, 2)
+        Densities and traces of each scalar.
+    figure_ : matplotlib Figure
+        The figure of these.
+    """
+
+    axes_: npt.NDArray[Any]
+    figure_: Figure
+
+    def __init__(
+        self,
+        posterior: Posterior,
+        *,
+        names: Sequence[str] | None = None,
+        diagnosis: Diagnosis | None = None,
+    ) -> None:
+        if not isinstance(posterior, Posterior):
+            raise TypeError(f"posterior must be a Posterior, got {type(posterior).__name__}")
+        if posterior.n_draws == 0:
+            raise ValueError("posterior must have draws in every chain, got none")
+        self.posterior = posterior
+        self.diagnosis = diagnosis
+        every = _single_scalars(posterior)
+        self.scalars = _most_telling(every) if names is None else _named(every, names)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, names: Sequence[str] | None = None, ax: Any = None
+    ) -> Self:
+        """Draw the chains of a fitted mixture, with their R-hat."""
+        check_fitted(estimator)
+        diagnosis = estimator.diagnosis_
+        return cls(estimator.posterior_, names=names, diagnosis=diagnosis).plot(ax=ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw; the argument is that of :func:`plot_traces`."""
+        n_scalars = len(self.scalars)
+        if ax is None:
+            size = (7.0, 0.5 + 1.05 * n_scalars)
+            axes = pyplot().subplots(
+                n_scalars,
+                2,
+                figsize=size,
+                layout="constrained",
+                width_ratios=[1, 2],
+                squeeze=False,
+            )[1]
+        else:
+            axes = np.array(ax, dtype=object)
+            if axes.size != 2 * n_scalars:
+                raise ValueError(
+                    f"ax must be {n_scalars} × 2 Axes, two for each scalar, got {axes.size}"
+                )
+            axes = axes.reshape(n_scalars, 2)
+        shade = colours(self.posterior.n_chains)
+        for (left, right), (name, values) in zip(axes, self.scalars.items(), strict=True):
+            _draw_density(left, values, shade)
+            _draw_trace(right, values, shade)
+            left.set_title(name, fontsize=8, loc="left", pad=3, parse_math=False)
+            self._write_diagnosis(right, name)
+        for right in axes[:-1, 1]:
+            right.tick_params(labelbottom=False)
+        axes[-1, 1].set_xlabel("draw", fontsize=8)
+        self.axes_, self.figure_ = axes, axes[0, 0].figure.figure
+        return self
+
+    def _write_diagnosis(self, ax: Axes, name: str) -> None:
+        if self.diagnosis is None:
+            return
+        r_hat, ess = self.diagnosis.r_hat.get(name), self.diagnosis.ess.get(name)
+        parts = [] if r_hat is None else [f"R-hat {r_hat:.2f}"]
+        if ess is not None:
+            parts.append(f"{ess:,.0f} effective draws")
+        bad = r_hat is not None and not r_hat <= LIMIT
+        ax.set_title(
+            ", ".join(parts) + (": chains disagree" if bad else ""),
+            fontsize=7,
+            loc="right",
+            pad=3,
+            color=ALARM if bad else INK,
+        )
+
+
+def _single_scalars(posterior: Posterior) -> dict[str, FloatArray]:
+    """Return every scalar for itself, by the name that the diagnosis uses."""
+    found = {}
+    for name, values in posterior.scalars().items():
+        table = values.reshape(*values.shape[:2], -1).astype(np.float64)
+        for k in range(table.shape[2]):
+            found[name if values.ndim == 2 else f"{name}[{k}]"] = table[:, :, k]
+    return found
+
+
+def _most_telling(every: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return what varies: log joint, numbers of nodes, c, where rows meet, and then all else."""
+    first = ("log_joint", "nodes", "concentration", "meeting_level", "discount", "scales")
+
+    def rank(name: str) -> int:
+        stem = name.split("[")[0]
+        return first.index(stem) if stem in first else len(first)
+
+    varying = [name for name, values in every.items() if np.ptp(values) > 0]
+    names = sorted(varying or ["log_joint"], key=rank)[:MOST_SCALARS]
+    return {name: every[name] for name in names}
+
+
+def _named(every: dict[str, FloatArray], names: Sequence[str]) -> dict[str, FloatArray]:
+    chosen: dict[str, FloatArray] = {}
+    for name in [names] if isinstance(names, str) else names:
+        found = {key: every[key] for key in every if name in (key, key.split("[")[0])}
+        if not found:
+            stems = sorted({key.split("[")[0] for key in every})
+            raise ValueError(f"names must be among {', '.join(stems)}, got {name!r}")
+        chosen |= found
+    if not chosen:
+        raise ValueError("names must have a scalar, got none")
+    return chosen
+
+
+def _draw_density(ax: Axes, values: FloatArray, shade: FloatArray) -> None:
+    """Draw the density of each chain: bars of whole numbers, or a curve."""
+    finite = values[np.isfinite(values)]
+    distinct = np.unique(finite)
+    whole = distinct.size <= MOST_STEPS and (distinct == np.round(distinct)).all()
+    for chain, colour in zip(values, shade, strict=True):
+        draws = chain[np.isfinite(chain)]
+        if draws.size < 2 or np.ptp(draws) == 0 or whole:
+            _draw_steps(ax, draws, tuple(colour))
+        else:
+            _draw_curve(ax, draws, tuple(colour))
+    ax.set_ylim(0.0, None)
+    ax.set_yticks([])
+    _plain(ax)
+
+
+def _draw_steps(ax: Axes, draws: FloatArray, colour: Any) -> None:
+    found, counts = np.unique(draws, return_counts=True)
+    if found.size == 0:
+        return
+    if (found != np.round(found)).any():  # a chain that stands still
+        ax.axvline(found[0], color=colour, linewidth=1.0)
+        return
+    at = np.arange(found[0], found[-1] + 1)
+    share = np.zeros(at.size)
+    share[(found - found[0]).astype(int)] = counts / draws.size
+    edges = np.append(at, at[-1] + 1) - 0.5
+    ax.stairs(share, edges, color=colour, linewidth=1.0)
+
+
+def _draw_curve(ax: Axes, draws: FloatArray, colour: Any) -> None:
+    from scipy.stats import gaussian_kde
+
+    low, high = draws.min(), draws.max()
+    margin = 0.1 * (high - low)
+    grid = np.linspace(low - margin, high + margin, 200)
+    ax.plot(grid, gaussian_kde(draws)(grid), color=colour, linewidth=1.0)
+
+
+def _draw_trace(ax: Axes, values: FloatArray, shade: FloatArray) -> None:
+    step = -(-values.shape[1] // MOST_POINTS)
+    at = np.arange(0, values.shape[1], step)
+    for chain, colour in zip(values, shade, strict=True):
+        ax.plot(at, chain[at], color=tuple(colour), linewidth=0.5, alpha=0.85)
+    if values.shape[1] > 1:
+        ax.set_xlim(0, values.shape[1] - 1)
+    _plain(ax)
+
+
+def _plain(ax: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.tick_params(labelsize=6, length=2)
+    ax.xaxis.set_major_locator(MaxNLocator(5, min_n_ticks=2))
+    if ax.get_yticks().size:
+        ax.yaxis.set_major_locator(MaxNLocator(3, min_n_ticks=2))
+    # Numbers in full: an offset in the corner is easily overlooked.
+    ax.ticklabel_format(useOffset=False, axis="both")
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,202 @@
+"""One tree for many: the consensus of the draws.
+
+A single draw is no answer. What all draws agree on, or nearly, is in the mean level at which each
+pair of rows meets; average linkage of those means is the consensus tree.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, check_integer
+from sticktree.posterior.draws import Draw, spread_evenly
+from sticktree.posterior.linkage import Integers, add_meeting_levels, average_linkage
+from sticktree.posterior.support import support
+from sticktree.tree import Tree
+
+__all__ = ["consensus_tree", "mean_meeting_levels"]
+
+MAX_DRAWS = 1000
+MAX_EXACT = 2000
+"""Up to so many rows all pairs are weighed; above, rows that stay together count as one."""
+TIE = 1e-9  # times nearer than this are the same, up to rounding
+
+
+def consensus_tree(
+    draws: list[Draw], leaf_time: float, *, max_exact: int = MAX_EXACT, max_draws: int = MAX_DRAWS
+) -> Tree:
+    """Return the consensus of the draws, with the support of each of its branches.
+
+    Every row has a leaf of its own. Each node above lies at the mean level at which the rows of one
+    child meet those of another, over pairs of them and over draws, and is no node of its own where
+    that is the level of the node above. Larger children come first.
+
+    With more than ``max_exact`` rows, those that are in one leaf in as many draws as keep the
+    number of such groups below ``max_exact`` are one group; groups are clustered like rows, with
+    their sizes, and each group is a star of its rows. Nothing of size N × N is built.
+
+    Parameters
+    ----------
+    draws : list of Draw
+        At most ``max_draws`` of them are used, spread evenly.
+    leaf_time : float
+        Where the leaves are: the depth of the model.
+    max_exact, max_draws : int
+        As above.
+
+    Returns
+    -------
+    Tree
+        With times and supports.
+    """
+    max_exact = check_integer("max_exact", max_exact, minimum=2)
+    used = spread_evenly(draws, check_integer("max_draws", max_draws, minimum=1))
+    group = _groups(used, max_exact)
+    members = Members(group)
+    rng = np.random.default_rng(0)  # only for which rows stand for their groups
+    levels = mean_meeting_levels(used, members.pick(rng, len(used)))
+    inside = _levels_inside(used, members, rng)
+    joins = average_linkage(levels, members.size)
+    tree = _grown(members, inside, joins, float(leaf_time))
+    return tree.annotated(support=support(tree, used))
+
+
+def mean_meeting_levels(draws: list[Draw], rows: Integers | None = None) -> FloatArray:
+    """Return the mean over draws of the level at which each pair of rows meets.
+
+    ``rows`` may be one set of rows for all draws, or have a line for each draw.
+    """
+    n = draws[0].leaf.size if rows is None else rows.shape[-1]
+    total = np.zeros((n, n), dtype=np.int32)
+    for k, draw in enumerate(draws):
+        leaf = draw.leaf if rows is None else draw.leaf[rows if rows.ndim == 1 else rows[k]]
+        parent, level = draw.parent.astype(np.int64), draw.level.astype(np.int16)
+        add_meeting_levels(parent, level, leaf.astype(np.int64), total)
+    mean: FloatArray = (total + total.T) / len(draws)
+    np.fill_diagonal(mean, draws[0].level.max())
+    return mean
+
+
+class Members:
+    """Groups of rows: which there are, and rows that stand for them."""
+
+    def __init__(self, group: Integers) -> None:
+        self.size = np.bincount(group)
+        self.rows = np.argsort(group, kind="stable")
+        self.start = np.cumsum(self.size) - self.size
+
+    @property
+    def alone(self) -> bool:
+        """Whether every group is one row."""
+        return self.rows.size == self.size.size
+
+    def pick(self, rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
+        """Return a row of each group at random, ``n`` times; one line if there is no choice."""
+        if self.alone:
+            return self.rows
+        offset = rng.integers(self.size, size=(n, self.size.size))
+        return np.asarray(self.rows[self.start + offset])
+
+    def pick_pairs(self, rng: np.random.Generator) -> tuple[Integers, Integers]:
+        """Return two different rows of each group of several."""
+        several = np.flatnonzero(self.size > 1)
+        size, start = self.size[several], self.start[several]
+        first = rng.integers(size)
+        second = (first + rng.integers(1, size)) % size
+        return self.rows[start + first].astype(np.int32), self.rows[start + second].astype(np.int32)
+
+
+def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
+    """Return the group of each row: rows that are together in draw after draw, while few enough."""
+    n = draws[0].leaf.size
+    if n <= most:
+        return np.arange(n)
+    # Draws far from each other first: neighbours in a chain say nearly the same.
+    order = np.random.default_rng(0).permutation(len(draws))
+    tree = draws[order[0]].tree
+    place = np.argsort(np.argsort(tree.preorder[tree.leaf], kind="stable"))
+    group = np.unique(tree.preorder[tree.leaf], return_inverse=True)[1]
+    if group.max() >= most:  # near leaves are together
+        group = np.unique(place * most // n, return_inverse=True)[1]
+    for k in order[1:]:
+        leaf = draws[k].leaf.astype(np.int64)
+        finer = np.unique(group * (int(leaf.max()) + 1) + leaf, return_inverse=True)[1]
+        if finer.max() >= most:
+            break
+        group = finer
+    return group.astype(np.int64)
+
+
+def _levels_inside(draws: list[Draw], members: Members, rng: np.random.Generator) -> FloatArray:
+    """Return the mean level at which two rows of each group of several meet."""
+    inside = np.zeros(members.size.size)
+    if not members.alone:
+        for draw in draws:
+            pairs = members.pick_pairs(rng)
+            inside[members.size > 1] += draw.tree.meeting_level(*pairs)
+    return inside / len(draws)
+
+
+def _grown(
+    members: Members,
+    inside: FloatArray,
+    joins: tuple[Integers, Integers, FloatArray],
+    leaf_time: float,
+) -> Tree:
+    """Return the tree of rows, groups and joins of groups."""
+    n, m = members.rows.size, members.size.size
+    # Ids: rows, then groups, then joins from the nearest to the root.
+    order = np.argsort(-joins[2], kind="stable")
+    parent = np.full(n + 2 * m - 1, -1, dtype=np.int64)
+    time = np.concatenate([np.full(n, leaf_time), inside, joins[2][order]])
+    parent[members.rows] = n + np.repeat(np.arange(m), members.size)
+    top = n + np.arange(m)  # the highest node above each group, by the item that stands for it
+    for node, k in enumerate(order, start=n + m):
+        left, right = int(joins[0][k]), int(joins[1][k])
+        for child in (top[left], top[right]):
+            parent[child] = node
+            time[node] = min(time[node], time[child]) if child >= n + m else time[node]
+        top[left] = top[right] = node
+    # Groups of one are their row; equal times are one node; groups lie below the join above.
+    root = parent.size - 1
+    gone = np.zeros(parent.size, dtype=bool)
+    if n > 1:
+        gone[n : n + m] = members.size == 1
+    for node in range(root - 1, n - 1, -1):
+        if n <= node < n + m:
+            time[node] = max(time[node], time[parent[node]])
+        gone[node] |= time[node] <= time[parent[node]] + TIE
+    return _numbered(parent, time, gone, n)
+
+
+def _numbered(
+    parent: npt.NDArray[np.int64], time: FloatArray, gone: npt.NDArray[np.bool_], n: int
+) -> Tree:
+    """Return the tree without the nodes that are gone; in a walk, large children first.
+
+    Parents have larger ids than their children; the data are the first ``n`` nodes.
+    """
+    n_nodes = parent.size
+    count, first = np.zeros(n_nodes, dtype=np.int64), np.full(n_nodes, n)
+    count[:n], first[:n] = 1, np.arange(n)
+    children: list[list[int]] = [[] for _ in range(n_nodes)]
+    for node in range(n_nodes - 2, -1, -1):
+        if gone[parent[node]]:
+            parent[node] = parent[parent[node]]
+    for node in range(n_nodes - 1):
+        if not gone[node]:
+            above = parent[node]
+            count[above] += count[node]
+            first[above] = min(first[above], first[node])
+            children[above].append(node)
+    walk, stack = [], [n_nodes - 1]
+    while stack:
+        node = stack.pop()
+        walk.append(node)
+        stack += sorted(children[node], key=lambda child: (count[child], -first[child]))
+    number = np.full(n_nodes, -1)
+    number[walk] = np.arange(len(walk))
+    above = parent[walk]
+    above = np.where(above < 0, -1, number[above])
+    return Tree(above, number[:n], time=time[walk])

@@ -1,0 +1,112 @@
+"""Kernels over pairs of rows: where they meet, and average linkage of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.jit import jit
+
+__all__ = ["add_meeting_levels", "add_upward", "average_linkage"]
+
+Integers = npt.NDArray[np.integer[Any]]
+
+
+@jit
+def add_meeting_levels(
+    parent: Integers, level: Integers, leaf: Integers, total: Integers
+) -> None:
+    """Add the level at which rows i and j < i meet to ``total[i, j]``, for all pairs.
+
+    Parents come before their children, and level 0 is the root's.
+    """
+    n_nodes, n = parent.size, leaf.size
+    # Leaves that have rows are ranked in a walk, so that each node has a range of ranks.
+    size = np.zeros(n_nodes, dtype=np.int64)
+    for i in range(n):
+        size[leaf[i]] = 1
+    for node in range(n_nodes - 1, 0, -1):
+        size[parent[node]] += size[node]
+    start = np.zeros(n_nodes, dtype=np.int64)
+    taken = np.zeros(n_nodes, dtype=np.int64)
+    meeting = np.zeros((n_nodes, size[0]), dtype=np.int16)  # of a node with a leaf, by rank
+    for node in range(1, n_nodes):
+        if size[node] > 0:
+            above = parent[node]
+            start[node] = start[above] + taken[above]
+            taken[above] += size[node]
+            # As its parent does, but for those below itself.
+            meeting[node] = meeting[above]
+            meeting[node, start[node] : start[node] + size[node]] = level[node]
+    rank = start[leaf]
+    for i in range(n):
+        row = meeting[leaf[i]]
+        for j in range(i):
+            total[i, j] += row[rank[j]]
+
+
+@jit
+def average_linkage(nearness: FloatArray, size: Integers) -> tuple[Integers, Integers, FloatArray]:
+    """Join the nearest two clusters, in the mean over pairs of their members, until one is left.
+
+    ``nearness`` (m × m, symmetric; its diagonal is not read) is overwritten; ``size`` is how many
+    members each item has. Returns the two clusters of each join, each by one of its items, and how
+    near they are. Chains of nearest neighbours find the joins in O(m²), out of order.
+    """
+    m = size.size
+    members = size.astype(np.float64)
+    left, right = np.empty(m - 1, dtype=np.int64), np.empty(m - 1, dtype=np.int64)
+    near = np.empty(m - 1, dtype=np.float64)
+    active = np.arange(m)  # items that stand for a cluster, in any order
+    place = np.arange(m)
+    n_active = m
+    chain = np.empty(m + 1, dtype=np.int64)
+    length = 0
+    for k in range(m - 1):
+        if length == 0:
+            chain[0] = active[0]
+            length = 1
+        while True:
+            last = chain[length - 1]
+            before = chain[length - 2] if length > 1 else -1
+            # Ties go to the item before: or the chain would go round.
+            best = before
+            best_near = nearness[last, before] if length > 1 else -np.inf
+            for a in range(n_active):
+                other = active[a]
+                if other != last and nearness[last, other] > best_near:
+                    best_near = nearness[last, other]
+                    best = other
+            if length > 1 and best == before:
+                break
+            chain[length] = best
+            length += 1
+        length -= 2
+        kept, gone = min(last, before), max(last, before)
+        left[k], right[k], near[k] = kept, gone, best_near
+        # The last active item takes the place of the one that is gone.
+        n_active -= 1
+        moved = active[n_active]
+        active[place[gone]] = moved
+        place[moved] = place[gone]
+        total = members[kept] + members[gone]
+        for a in range(n_active):
+            other = active[a]
+            if other != kept:
+                mean = (
+                    members[kept] * nearness[kept, other] + members[gone] * nearness[gone, other]
+                ) / total
+                nearness[kept, other] = mean
+                nearness[other, kept] = mean
+        members[kept] = total
+    return left, right, near
+
+
+@jit
+def add_upward(parent: Integers, values: Integers) -> None:
+    """Add to the value of each node those of all nodes below it."""
+    for node in range(parent.size - 1, 0, -1):
+        values[parent[node]] += values[node]
