@@ -214,14 +214,14 @@ def _model(estimator: DFPMixture) -> str:
 
 def flat_levels(estimator: DFPMixture) -> list[Any]:
     """Return the flat clusters at levels 1 to the last."""
-    return [estimator.cluster(level=level) for level in range(1, estimator.posterior_.depth + 1)]
+    known = {estimator._level(): estimator.labels_}
+    levels = range(1, estimator.posterior_.depth + 1)
+    return [known[k] if k in known else estimator.cluster(level=k) for k in levels]
 
 
 def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> list[ClusterSummary]:
-    found, rows = estimator.labels_, np.asarray(estimator._rows)
-    values = np.asarray(estimator.data_, dtype=np.float64)
-    of_values = found if len(values) == found.size else found[rows]
-    scores = _Scores.of(values)
+    found = estimator.labels_
+    scores = _Scores.of(estimator.data_)
     summaries = []
     for cluster in range(int(found.max()) + 1):
         members = found == cluster
@@ -237,7 +237,7 @@ def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> lis
                 cluster,
                 int(members.sum()),
                 float(estimator.confidence_[members].mean()) if members.any() else float("nan"),
-                scores.typical(estimator.columns_, of_values == cluster),
+                scores.typical(estimator.columns_, members),
                 dict(names.most_common()),
             )
         )

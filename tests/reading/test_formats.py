@@ -113,7 +113,7 @@ def test_an_index_with_a_name_is_a_column_of_a_parquet_file(tmp_path):
     ],
 )
 def test_what_cannot_be_read_is_said(content, name, options, message):
-    with pytest.raises(ValueError, match="^.*$") as error:
+    with pytest.raises(ValueError, match=r".") as error:
         read_bytes(content, name, **options)
     assert message in str(error.value)
     assert "\n" not in str(error.value)

@@ -82,6 +82,13 @@ def _rows(tree: Any) -> Any:
 
 def _graphml(tree: Any) -> str:
     graph = tree.to_networkx()  # says what to install if there is no networkx
+    # GraphML has no lists.
+    for attributes in (graph.graph, *(values for _, values in graph.nodes(data=True))):
+        for key, value in list(attributes.items()):
+            if value is None:
+                del attributes[key]
+            elif isinstance(value, list | tuple):
+                attributes[key] = ", ".join(map(str, value))
     return "\n".join(import_module("networkx").generate_graphml(graph)) + "\n"
 
 

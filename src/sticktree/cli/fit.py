@@ -26,6 +26,7 @@ from sticktree.cli.fit_options import (
 from sticktree.cli.interruption import Interrupted
 from sticktree.cli.output import seed_of
 from sticktree.cli.table_options import READING, read_rows, telling_options
+from sticktree.reading.dialect import is_number
 from sticktree.run_folder import FILES, RunFolder, environment
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Rows:
     frame: Any
     ids: list[str] | None
     labels: list[str | None] | None
-    weights: list[Any] | None
+    weights: list[float] | None
     roles: dict[str, Any]
 
 
@@ -236,7 +237,7 @@ def _rows(table: FileTable, chosen: dict[str, Any]) -> Rows:
             raise ValueError(f"--kinds: column {name!r} is not fitted")
     with telling_options(fitting=True):
         frame = table.typed(fitted, kinds)
-        weights = table.typed([roles["weights"]]).iloc[:, 0] if roles["weights"] else None
+    weights = None if roles["weights"] is None else _weights(table, roles["weights"])
     roles["kinds"] = kinds
     roles["ignored"] = [name for name in table.names if name not in fitted and name not in taken]
     ids = None
@@ -249,8 +250,20 @@ def _rows(table: FileTable, chosen: dict[str, Any]) -> Rows:
                 f"which {often} rows have",
                 file=sys.stderr,
             )
+        frame.index = ids  # the estimator takes them as the names of its rows
     labels = None if roles["label"] is None else table.words(roles["label"])
-    return Rows(frame, ids, labels, None if weights is None else weights.tolist(), roles)
+    return Rows(frame, ids, labels, weights, roles)
+
+
+def _weights(table: FileTable, name: str) -> list[float]:
+    words = table.words(name)
+    for row, word in enumerate(words):
+        if word is None or not is_number(word):
+            got = "nothing" if word is None else repr(word)
+            raise ValueError(
+                f"--weights: column {name!r} must hold numbers, got {got} in row {row}"
+            )
+    return [float(word) for word in words if word is not None]
 
 
 def _checked(rows: Rows, chosen: dict[str, Any]) -> Columns:
