@@ -84,9 +84,8 @@ def test_kinds_text_and_truth(fit, told, tmp_path):
     for k in range(24):
         group = k % 2
         colour = ["rouge", "vert", ""][min(group + 2 * (k == 5), 2)]
-        lines.append(
-            f"{rng.poisson(2 + 20 * group)},{colour},{bool(group)},0{group},{rng.normal(group * 9):.3f}"
-        )
+        count, x = rng.poisson(2 + 20 * group), rng.normal(group * 9)
+        lines.append(f"{count},{colour},{bool(group)},0{group},{x:.3f}")
     kinds = ["--kinds", "count=poisson,code=categorical"]
     run, err = fit("\n".join(lines), *kinds, quick=MIXED)
     assert run.record["columns"]["fitted"] == {
