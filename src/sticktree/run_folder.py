@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 import platform
 import shutil
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree import __version__
 from sticktree.files import atomically
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from sticktree.summary import Summary
     from sticktree.tree import Tree
 
-__all__ = ["FILES", "RunFolder", "environment"]
+__all__ = ["FILES", "RunFolder", "environment", "plain"]
 
 FORMAT, VERSION = "sticktree.run", 1
 RECORD, MODEL, CHECKPOINT = "run.json", "model.sticktree", "checkpoint"
@@ -129,6 +131,12 @@ class RunFolder:
         return [word or None for word in self.clusters["label"]]
 
     @property
+    def by_level(self) -> list[npt.NDArray[np.int64]]:
+        """The flat clusters at levels 1 to the last."""
+        levels = range(1, self.record["result"]["levels"] + 1)
+        return [np.array(self.clusters[f"level_{k}"], dtype=np.int64) for k in levels]
+
+    @property
     def tree(self) -> Tree:
         """The consensus tree, with the names of the rows if there are any."""
         return named_tree(self.estimator, self.ids)
@@ -177,7 +185,7 @@ class RunFolder:
         return summary
 
     def _write_record(self, record: dict[str, Any]) -> None:
-        text = json.dumps({"format": FORMAT, "version": VERSION, **record}, indent=1)
+        text = json.dumps(plain({"format": FORMAT, "version": VERSION, **record}), indent=1)
         self._write(RECORD, text + "\n")
         self.__dict__.pop("record", None)
 
@@ -221,6 +229,17 @@ def clusters_csv(
     writer.writerow(columns)
     writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can say; what it has no number for, such as infinity, becomes None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def environment() -> dict[str, Any]:

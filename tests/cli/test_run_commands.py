@@ -228,6 +228,8 @@ def test_other_flat_clusters(run, told):
 def test_labels_are_compared_with_tree_and_clusters(run, told):
     from sklearn.metrics import adjusted_rand_score
 
+    coarse = json.loads(told("evaluate", "run", "--json", "--level", "0")[1])["fit"]
+    assert coarse["n_clusters"] == 1
     found = json.loads(told("evaluate", "run", "--json")[1])["fit"]
     folder = RunFolder.open(run)
     known = [k for k, label in enumerate(folder.labels) if label is not None]

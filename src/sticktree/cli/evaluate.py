@@ -145,7 +145,9 @@ def _agreement(
     from sticktree.metrics import dendrogram_purity
 
     estimator = folder.estimator
-    found = estimator.labels_ if level is None else estimator.cluster(level=level)
+    found = estimator.labels_
+    if level is not None:
+        found = folder.by_level[level - 1] if level else np.zeros_like(found)
     result = _flat(labels, found)
     if result["n_labelled"] < 2:
         return result

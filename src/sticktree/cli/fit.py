@@ -131,8 +131,8 @@ def run(options: argparse.Namespace) -> None:
         kept = ("started", "seconds", "command", "environment")
         record |= {key: before[key] for key in kept}
         record["resumed"] = before["resumed"] + 1
-    elif folder.status != "none":
-        folder.discard_checkpoint()
+    else:
+        folder.discard_checkpoint()  # of another run, which this one must not go on from
     folder.begin(record)
     if not options.quiet:
         print(f"fitting {len(table):,} rows, seed {chosen['seed']}", file=sys.stderr)
@@ -150,6 +150,8 @@ def run(options: argparse.Namespace) -> None:
     summary = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
         folder.discard_checkpoint()
+    if options.quiet and summary.agree == "bad":
+        print(f"warning: {summary.convergence}", file=sys.stderr)
     if not options.quiet:
         _tell(folder, summary, record["seed"], time.monotonic() - began)
 

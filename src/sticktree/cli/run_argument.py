@@ -6,7 +6,6 @@ import argparse
 import csv
 import io
 import json
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,15 +77,7 @@ def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
 
 
 def json_text(record: Any) -> str:
-    """Return a record as JSON; what is no number there, such as infinity, becomes null."""
-    return json.dumps(_plain(record), indent=1, ensure_ascii=False) + "\n"
+    """Return a record as JSON."""
+    from sticktree.run_folder import plain
 
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+    return json.dumps(plain(record), indent=1, ensure_ascii=False) + "\n"

@@ -39,7 +39,12 @@ def run(options: argparse.Namespace) -> None:
         print(f"{folder.path}: fitted to {data['name']} on {folder.record['finished'][:10]}\n")
     from sticktree.summary import summarise
 
-    summary = summarise(folder.estimator, labels=folder.labels, names=folder.tree.names)
+    summary = summarise(
+        folder.estimator,
+        labels=folder.labels,
+        names=folder.tree.names,
+        by_level=folder.by_level,
+    )
     if options.json:
         print(json_text(summary.result()), end="")
     else:
