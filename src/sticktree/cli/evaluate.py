@@ -145,7 +145,7 @@ def _agreement(
     from sticktree.metrics import dendrogram_purity
 
     estimator = folder.estimator
-    found = estimator.labels_
+    found: Any = estimator.labels_
     if level is not None:
         found = folder.by_level[level - 1] if level else np.zeros_like(found)
     result = _flat(labels, found)
