@@ -125,7 +125,7 @@ def test_fit_predict_returns_the_labels_and_fit_itself():
         labels = mixture.fit_predict(rows())
         assert mixture.fit(rows()) is mixture
     np.testing.assert_array_equal(labels, mixture.labels_)
-    np.testing.assert_array_equal(mixture.labels_, mixture.tree_.cut(2))
+    np.testing.assert_array_equal(mixture.labels_, mixture.cluster(2))
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_warm_start_with_another_model_is_refused(change):
 
 def test_dirichlet_process_mixture_has_one_level():
     mixture = quiet_fit(DPMixture(**QUICK), rows())
-    assert (mixture.depth, mixture.tree_.depth) == (1, 1)
+    assert (mixture.depth, mixture.posterior_.depth) == (1, 1)
     assert len(set(mixture.labels_[:12]) & set(mixture.labels_[12:])) == 0
     same = fit(rows(), depth=1, divergence="constant")
     assert_same_draws(mixture, same)
@@ -259,10 +259,10 @@ def test_dirichlet_process_mixture_has_one_level():
 
 def test_dirichlet_diffusion_tree_has_many_equal_steps():
     mixture = quiet_fit(DirichletDiffusionTree(**QUICK), rows())
-    assert (mixture.depth, mixture.tree_.depth) == (40, 39)
+    assert (mixture.depth, mixture.posterior_.depth) == (40, 39)
     assert all((draw.parameters["scales"] == 1).all() for draw in mixture.posterior_.draws)
     assert_same_draws(mixture, fit(rows(), depth=40, scales="shared"))
-    assert quiet_fit(DirichletDiffusionTree(7, **QUICK), rows()).tree_.depth == 6
+    assert quiet_fit(DirichletDiffusionTree(7, **QUICK), rows()).posterior_.depth == 6
 
 
 def test_exact_model_of_the_paper_can_be_fitted():

@@ -24,17 +24,16 @@ from sticktree.checks import (
     check_observed,
     is_integer,
 )
+from sticktree.clusters import Clusters, check_level
 from sticktree.engine import engine_of
 from sticktree.model import Model
 from sticktree.notebook import FitDiagram
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
-from sticktree.posterior.point import best_draw
 from sticktree.posterior.prediction import (
     imputed,
     log_predictive,
-    memberships,
     sample_imputed,
     sample_predictive,
 )
@@ -45,7 +44,6 @@ from sticktree.sampling import Run, Schedule, sample
 from sticktree.selection import Selection, select
 from sticktree.specification import Specification
 from sticktree.table import Columns, Table, read_table
-from sticktree.tree import Tree
 from sticktree.weights import expand
 
 __all__ = ["ColumnsWarning", "DFPMixture"]
@@ -60,7 +58,14 @@ class ColumnsWarning(UserWarning):
     """The kinds of columns were inferred; it says how."""
 
 
-class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DFPMixture(
+    FitDiagram,
+    Clusters,
+    ClusterMixin,  # type: ignore[misc]
+    DensityMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """A hierarchical mixture with the Dirichlet fragmentation process as its prior.
 
     Learns a posterior over trees by Markov chain Monte Carlo: hierarchical clusters, a density, and
@@ -144,9 +149,13 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
     posterior_ : Posterior
         All draws.
     tree_ : Tree
-        The draw whose clusters are nearest to those of all draws.
+        The consensus of all draws: a tree of the rows, with the mean level at which those below
+        each node meet as its time, and its posterior probability as its support.
     labels_ : int array, shape (n_samples,)
-        Flat clusters of ``tree_`` at ``level``.
+        Flat clusters at ``level`` that minimise the posterior expected variation of information,
+        numbered in the order of the tree; see :meth:`cluster` for others.
+    confidence_ : float array, shape (n_samples,)
+        Posterior probability of each row to be with the others of its cluster.
     diagnosis_ : Diagnosis
         R-hat and effective sample sizes.
     depth_, covariance_type_, leaf_noise_ : int, str, str
@@ -261,7 +270,7 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
         specification = Specification.of(self._parameters())
         schedule, n_jobs = self._schedule(), self._threads()
         resolution = check_resolution(self.resolution)
-        _check_level(self.level, specification.base.depth)
+        check_level(self.level, specification.base.depth)
         going_on = self.warm_start and hasattr(self, "_runs")
         table = self._read(X, reset=not going_on)
         rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
@@ -298,6 +307,7 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
         # Only now, so that a fit that fails leaves the last one as it was.
         self._preparation, self._runs, self._fitted_with = preparation, runs, known
         self._model_, self._data, self._done, self._rows = model, data, schedule, rows
+        self._outside = np.delete(x, rows, axis=0)
         self.columns_: Columns = preparation.columns
         self.selection_ = selection
         self.covariance_type_, self.leaf_noise_ = model.covariance_type, model.leaf_noise
@@ -310,7 +320,9 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self._summarise(x)
+        self._summarise(_names_of(X))
+        self.diagnosis_: Diagnosis = diagnose(self.posterior_)
+        self._warn_of_disagreement()
         return self
 
     def _chosen(
@@ -385,24 +397,7 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
             for run, seed in zip(saved, seeds, strict=True)
         ]
 
-    def _summarise(self, x: FloatArray) -> None:
-        """Set what is read off the draws; ``x`` are the rows of X."""
-        self._whole_tree = best_draw(self.posterior_.draws, self._level()).tree
-        self.tree_ = self._whole_tree
-        labels = self._whole_tree.cut(self._level())
-        if np.array_equal(self._rows, np.arange(len(x))):
-            self.labels_ = labels
-        else:
-            kept, first = np.unique(self._rows, return_index=True)
-            whole = self._whole_tree
-            self.tree_ = Tree(whole.parent, whole.leaf[first], level=whole.level).pruned()
-            self.labels_ = np.empty(len(x), dtype=labels.dtype)
-            self.labels_[kept] = labels[first]
-            left_out = np.setdiff1d(np.arange(len(x)), kept)
-            if left_out.size:
-                shares = self._memberships(x[left_out], self._level())
-                self.labels_[left_out] = shares.argmax(axis=1)
-        self.diagnosis_: Diagnosis = diagnose(self.posterior_)
+    def _warn_of_disagreement(self) -> None:
         advice = self.diagnosis_.advice(limit=1.2)
         if advice is not None:
             warnings.warn(advice, ConvergenceWarning, stacklevel=3)
@@ -461,14 +456,9 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
         return Stack(weights, self.selection_, self._preparation, self._data)
 
     def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
-        """Return the probability of every row to be with each cluster of ``tree_`` at a level."""
-        return self._memberships(self._asked(X), self._level(level))
-
-    def _memberships(self, x: FloatArray, level: int) -> FloatArray:
-        labels = self._whole_tree.cut(level)
-        draws = self.posterior_.draws
-        with one_thread():
-            return memberships(x, labels, level, draws, self._data, self._model_)
+        """Return the probability of every row to be with each cluster at a level."""
+        x, level = self._asked(X), self._level(level)
+        return self._memberships(x, self._labels_at(level), level)
 
     def predict(self, X: npt.ArrayLike, level: int | None = None) -> IntArray:  # noqa: N803
         """Return the most probable cluster of every row at a level."""
@@ -479,7 +469,7 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
         return self.fit(X, y).labels_
 
     def transform(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return the soft membership of every row in every node of ``tree_``, level by level."""
+        """Return the soft membership of every row in every cluster, level by level."""
         check_is_fitted(self)
         levels = range(1, self._model_.depth + 1)
         return np.hstack([self.predict_proba(X, level) for level in levels])
@@ -490,7 +480,7 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
         names = [
             f"level{level}_{k}"
             for level in range(1, self._model_.depth + 1)
-            for k in range(int(self._whole_tree.cut(level).max()) + 1)
+            for k in range(int(self._labels_at(level).max()) + 1)
         ]
         return np.array(names, dtype=object)
 
@@ -591,14 +581,6 @@ class DFPMixture(FitDiagram, ClusterMixin, DensityMixin, TransformerMixin, BaseE
             check_integer("thin", self.thin, minimum=1),
         )
 
-    def _level(self, level: int | None = None) -> int:
-        last = self._model_.depth
-        level = self.level if level is None else level
-        if level is None:
-            return last
-        _check_level(level, last)
-        return level
-
     def _threads(self) -> int:
         if self.n_jobs is None or self.n_jobs == -1:
             return min(self.n_chains, os.cpu_count() or 1)
@@ -658,9 +640,12 @@ def _also_save(
     return both
 
 
-def _check_level(level: Any, last: int) -> None:
-    if level is not None and not (is_integer(level) and 0 <= level <= last):
-        raise ValueError(f"level must be an integer between 0 and {last}, got {level!r}")
+def _names_of(X: Any) -> tuple[str, ...] | None:  # noqa: N803
+    """Return the names of the rows of a data frame, unless they are only numbered."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return tuple(map(str, index))
 
 
 def _seed_sequence(random_state: Any) -> np.random.SeedSequence:

@@ -1,6 +1,8 @@
 """What is loaded is what was saved: the same answers to the last bit, and the same draws later."""
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -14,6 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 import sticktree
 from sticktree import DFPMixture, DPMixture
+from sticktree.packing import pack_chain
 from sticktree.processes import LogDivergence
 from tests.saving.conftest import CASES, QUICK, fit, made, rows
 from tests.saving.sameness import differences
@@ -126,6 +129,16 @@ def test_going_on_is_refused_as_before_the_file(fitted, tmp_path):
         fit(loaded.set_params(concentration=None), rows())
 
 
+def test_loaded_estimators_can_be_copied(fitted, tmp_path):
+    mixture, _, _ = fitted("shared")
+    loaded = through_file(mixture, tmp_path)
+    loaded._runs[1].chain.sweep()
+    chains = [pack_chain(run.chain) for run in loaded._runs]
+    for again in (copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
+        assert not differences([pack_chain(run.chain) for run in again._runs], chains)
+        assert not differences(again.posterior_, loaded.posterior_)
+
+
 def test_loaded_estimators_can_be_cloned_and_fitted_anew(fitted, tmp_path):
     mixture, x, weights = fitted("flat")
     loaded = through_file(mixture, tmp_path)
@@ -166,7 +179,7 @@ def goes_on(mixture, folder, x):
         {"random_state": np.random.Generator(np.random.SFC64(5))},
         {"random_state": np.random.RandomState(5)},
     ],
-    ids=str,
+    ids=",".join,
 )
 def test_parameters_that_are_not_json(tmp_path, parameters):
     mixture = DFPMixture(**{"depth": 3, "covariance_type": "diag", **QUICK, **parameters})
@@ -242,9 +255,11 @@ def test_file_says_by_what_it_was_written(fitted, tmp_path):
     sticktree.save(fitted("flat")[0], tmp_path / "it")
     with zipfile.ZipFile(tmp_path / "it") as file:
         header = json.loads(file.read("sticktree.json"))
+        dates = {info.date_time for info in file.infolist()}
     assert (header["format"], header["version"]) == ("sticktree.estimator", 1)
     assert header["provenance"]["sticktree"] == sticktree.__version__
     assert header["provenance"]["numpy"] == np.__version__
+    assert dates == {(1980, 1, 1, 0, 0, 0)}  # not when: the same fit gives the same bytes
 
 
 def test_draws_are_kept_in_the_smallest_integers(fitted, tmp_path):

@@ -5,11 +5,13 @@ import math
 import sys
 from datetime import date, datetime
 from decimal import Decimal
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from sticktree import Tree
@@ -79,7 +81,7 @@ def through_json(*values):
         pd.Interval(0.5, 1.5, closed="left"),
         pd.Timestamp("2024-02-29 12:30"),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_value_survives(value):
     (again,) = through_json(value)
@@ -120,12 +122,13 @@ class Number(float):
         np.complex128(1),
         np.datetime64("2024-01-01"),
         np.array([(1, None)], dtype=[("a", int), ("b", object)]),
+        np.dtype([("a", int)]),
         np.ma.masked_array([1.0], [True]),
         [{"a": (print,)}],
         pd.Series([1.0]),
         np.array([print], dtype=object),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_other_values_are_refused(value):
     with pytest.raises(NotSavableError):
@@ -155,8 +158,7 @@ PANDAS = {
     "object": pd.Series(NAMES, dtype=object),
     "string": pd.Series(NAMES, dtype="string"),
     "string in python": pd.Series(NAMES, dtype=pd.StringDtype("python")),
-    "str in python": pd.Series(NAMES, dtype=pd.StringDtype("python", na_value=np.nan)),
-    "arrow string": pd.Series(NAMES, dtype=pd.ArrowDtype(__import__("pyarrow").string())),
+    "arrow string": pd.Series(NAMES, dtype=pd.ArrowDtype(pa.string())),
     "category": pd.Series(NAMES, dtype="category"),
     "ordered": pd.Series(pd.Categorical(NAMES, ["c", "b", "a"], ordered=True)),
     "whole categories": pd.Series([3, 1, 3, 2], dtype="category"),
@@ -169,6 +171,9 @@ PANDAS = {
     "Int64": pd.Series([1, None, 2, 3], dtype="Int64"),
     "arrow": pd.Series([1, None, 2, 3], dtype="int64[pyarrow]"),
 }
+if "na_value" in signature(pd.StringDtype).parameters:  # from pandas 2.3 on
+    dtype = pd.StringDtype("python", na_value=np.nan)
+    PANDAS["str in python"] = pd.Series(NAMES, dtype=dtype)
 POLARS = {
     "String": pl.Series(NAMES),
     "Categorical": pl.Series(NAMES, dtype=pl.Categorical),

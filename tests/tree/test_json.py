@@ -40,6 +40,8 @@ def test_locations_and_provenance_are_kept():
     record = json.loads(text)
     assert record["locations"] == [[0.1, None]]
     assert record["provenance"] == {"seed": 3}
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        Tree([-1]).to_json(provenance={"rate": np.nan})
 
 
 WHOLE = {

@@ -68,6 +68,8 @@ def test_linkages_of_scipy_are_read():
         matrix = hierarchy.linkage(rows, method)
         tree = Tree.from_linkage(matrix, merge_ties=False)
         assert tree.n_nodes == 49
+        drawn = hierarchy.dendrogram(matrix, no_plot=True)["leaves"]
+        assert np.argsort(tree.preorder[tree.leaf]).tolist() == drawn
         every = np.arange(25)
         found = tree.time.max() - tree.meeting_time(every[:, None], every[None, :])
         np.testing.assert_allclose(

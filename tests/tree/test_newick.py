@@ -22,6 +22,7 @@ law = settings(deadline=None, derandomize=True, max_examples=150)
 @example(tree=Tree([-1, 0], [1], time=[0.0, 1.0], support=[np.nan, 1.0]))
 @example(tree=Tree([-1, 0, 0], [2, 1], time=[0.1, 0.3, 0.7]))
 @example(tree=Tree([-1, 0], [1], time=[-1e20, 1.0]))  # no length leads there
+@example(tree=Tree([-1, 0], [1], time=[2.0**-53, 1 + 2.0**-52]))  # nor there: ties in rounding
 @example(tree=Tree([-1, 0], [1], time=[-1.7e308, 1.7e308]))
 def test_what_is_written_is_read_back_equal(tree):
     text = tree.to_newick()

@@ -16,9 +16,7 @@ Integers = npt.NDArray[np.integer[Any]]
 
 
 @jit
-def add_meeting_levels(
-    parent: Integers, level: Integers, leaf: Integers, total: Integers
-) -> None:
+def add_meeting_levels(parent: Integers, level: Integers, leaf: Integers, total: Integers) -> None:
     """Add the level at which rows i and j < i meet to ``total[i, j]``, for all pairs.
 
     Parents come before their children, and level 0 is the root's.

@@ -77,7 +77,9 @@ def _to_pandas(content: dict[str, Any], decode: Convert, pandas: Any) -> Any:
         index = pandas.Index(decode(content["categories"]), dtype=decode(content["type"]))
         return pandas.CategoricalDtype(index, content["ordered"])
     if "storage" in content:
-        options = {"na_value": np.nan} if content["missing is nan"] else {}
+        # Before pandas 2.3 the storage said what is missing, by its name.
+        told = content["storage"].endswith("_numpy")
+        options = {"na_value": np.nan} if content["missing is nan"] and not told else {}
         try:
             return pandas.StringDtype(content["storage"], **options)
         except ImportError:  # strings may be kept in other ways, where pyarrow is not installed

@@ -101,8 +101,8 @@ class Encoder:
             return self._shared(value)
         if isinstance(value, np.generic):
             return {"scalar": self._scalar(value)}
-        if isinstance(value, np.dtype):
-            return {"dtype": value.newbyteorder("<").str if value.names is None else _refuse(value)}
+        if isinstance(value, np.dtype) and value.names is None:
+            return {"dtype": value.newbyteorder("<").str}
         form = frame_form(value, self.encode)
         if form is None:
             _refuse(value)

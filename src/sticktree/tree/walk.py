@@ -26,7 +26,9 @@ def data_in_order(parent: IntArray, leaf: IntArray) -> tuple[IntArray, IntArray,
     own = np.zeros(n_nodes, dtype=np.int32)
     for i in range(leaf.size):
         own[leaf[i]] += 1
-    count = own.copy()
+    count = np.zeros(n_nodes, dtype=np.int32)
+    for w in range(n_nodes):
+        count[w] = own[w]
     for w in range(n_nodes - 1, 0, -1):
         count[parent[w]] += count[w]
     start = np.zeros(n_nodes, dtype=np.int32)
@@ -37,10 +39,9 @@ def data_in_order(parent: IntArray, leaf: IntArray) -> tuple[IntArray, IntArray,
         free[parent[w]] += count[w]
         free[w] = start[w] + own[w]
     order = np.empty(leaf.size, dtype=np.int32)
-    place = start.copy()
-    for i in range(leaf.size):
-        order[place[leaf[i]]] = i
-        place[leaf[i]] += 1
+    for i in range(leaf.size - 1, -1, -1):
+        own[leaf[i]] -= 1
+        order[start[leaf[i]] + own[leaf[i]]] = i
     return start, count, order
 
 

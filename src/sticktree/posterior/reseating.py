@@ -1,0 +1,174 @@
+"""Kernels of the search for a clustering: data change clusters while the expected loss falls.
+
+``shared[r, k]`` is how many data of cluster k are in cluster r of a draw; rows r number the
+clusters of all draws one after another, and ``row[i, s]`` is where datum i is in draw s. For a
+datum that is out of its cluster, to join cluster k changes the sum
+
+    Σ_k f(n_k) − (2/S) Σ_r Σ_k f(shared[r, k])
+
+by δ(n_k) − (2/S) Σ_s δ(shared[row[i, s], k]), where δ(n) = f(n + 1) − f(n). An empty cluster is no
+special case.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sticktree.checks import FloatArray, IntArray
+from sticktree.jit import inlined, jit
+from sticktree.tree.arrays import NULL
+
+__all__ = ["Seats", "merge", "relabel", "sweep", "value"]
+
+
+class Seats(NamedTuple):
+    """A clustering under search, with its counts."""
+
+    labels: IntArray  # NULL for data that are in no cluster
+    size: IntArray  # of each cluster; some may be empty
+    shared: IntArray
+    row: IntArray
+
+
+@jit
+def _move(seats: Seats, i: int, cluster: int) -> None:
+    """Take a datum out of its cluster, if it is in one, and into another, if that is one."""
+    old = seats.labels[i]
+    if old != NULL:
+        seats.size[old] -= 1
+    if cluster != NULL:
+        seats.size[cluster] += 1
+    for r in seats.row[i]:
+        if old != NULL:
+            seats.shared[r, old] -= 1
+        if cluster != NULL:
+            seats.shared[r, cluster] += 1
+    seats.labels[i] = cluster
+
+
+@jit
+def relabel(seats: Seats, labels: IntArray) -> None:
+    """Put all data into the clusters given; NULL takes them out."""
+    for i in range(labels.size):
+        if seats.labels[i] != labels[i]:
+            _move(seats, i, labels[i])
+
+
+@jit
+def sweep(seats: Seats, order: IntArray, delta: FloatArray, fixed: bool) -> int:
+    """Move each datum to where it lowers the loss most; return how many moved.
+
+    Data that are in no cluster get one. If ``fixed``, no cluster is emptied and none is opened
+    (but those that are in no cluster may open one).
+    """
+    n_draws = seats.row.shape[1]
+    gain = np.empty(seats.size.size)
+    n_moved = 0
+    for i in order:
+        old = seats.labels[i]
+        if old != NULL and fixed and seats.size[old] == 1:
+            continue
+        n_used, empty = 0, NULL
+        for k in range(seats.size.size):
+            if seats.size[k] > 0:
+                n_used = k + 1
+            elif empty == NULL:
+                empty = k
+        if old != NULL and (fixed or seats.size[old] == 1):
+            empty = NULL  # no new cluster, or it would be the old one again
+        n_used = max(n_used, empty + 1)
+        for k in range(n_used):
+            gain[k] = 0.0
+        back = 0.0
+        for s in range(n_draws):
+            counts = seats.shared[seats.row[i, s]]
+            for k in range(n_used):
+                gain[k] += delta[counts[k]]
+            if old != NULL:
+                back += delta[counts[old] - 1]
+        stay = np.inf
+        if old != NULL:
+            stay = delta[seats.size[old] - 1] - 2.0 * back / n_draws
+        least, best = np.inf, old
+        for k in range(n_used):
+            if k != old and (seats.size[k] > 0 or k == empty):
+                cost = delta[seats.size[k]] - 2.0 * gain[k] / n_draws
+                if cost < least:
+                    least, best = cost, k
+        if least < stay - 1e-9:  # beyond rounding, so that no sweep goes round in circles
+            _move(seats, i, best)
+            n_moved += 1
+    return n_moved
+
+
+@jit
+def value(seats: Seats, growth: FloatArray) -> float:
+    """Return the sum that is to be lowered."""
+    shared = 0.0
+    for counts in seats.shared:
+        for n in counts:
+            if n > 1:  # f(0) = f(1) = 0
+                shared += growth[n]
+    own = 0.0
+    for n in seats.size:
+        own += growth[n]
+    return float(own - 2.0 * shared / seats.row.shape[1])
+
+
+@jit
+def merge(seats: Seats, growth: FloatArray, n_clusters: int) -> None:
+    """Merge the best pair of clusters, again and again.
+
+    Stops at so many clusters; or, if that is NULL, when no merger lowers the sum.
+    """
+    n_slots = seats.size.size
+    n_now = 0
+    for n in seats.size:
+        n_now += n > 0
+    fall = np.zeros((n_slots, n_slots))  # what a merger changes of Σ f(shared), each pair twice
+    present = np.empty(n_slots, dtype=np.int32)
+    for counts in seats.shared:
+        n_present = 0
+        for k in range(n_slots):
+            if counts[k] > 0:
+                for p in range(n_present):
+                    change = _joint(growth, counts[present[p]], counts[k])
+                    fall[present[p], k] += change
+                    fall[k, present[p]] += change
+                present[n_present] = k
+                n_present += 1
+    while n_now > 1 and n_now != n_clusters:
+        least, first, second = np.inf, 0, 0
+        for j in range(n_slots):
+            for k in range(j + 1, n_slots):
+                if seats.size[j] > 0 and seats.size[k] > 0:
+                    change = _joint(growth, seats.size[j], seats.size[k])
+                    change -= 2.0 * fall[j, k] / seats.row.shape[1]
+                    if change < least:
+                        least, first, second = change, j, k
+        if n_clusters == NULL and least > -1e-9:
+            break
+        for i in range(seats.labels.size):
+            if seats.labels[i] == second:
+                seats.labels[i] = first
+        seats.size[first] += seats.size[second]
+        seats.size[second] = 0
+        n_now -= 1
+        for k in range(n_slots):
+            fall[first, k] = 0.0
+        for counts in seats.shared:
+            counts[first] += counts[second]
+            counts[second] = 0
+            if counts[first] > 0:
+                for k in range(n_slots):
+                    if k != first and counts[k] > 0:
+                        fall[first, k] += _joint(growth, counts[first], counts[k])
+        for k in range(n_slots):
+            fall[k, first] = fall[first, k]
+
+
+@inlined
+def _joint(growth: FloatArray, m: int, n: int) -> float:
+    return growth[m + n] - growth[m] - growth[n]

@@ -1,0 +1,167 @@
+"""A search for the flat clustering with the least expected loss, from several starts.
+
+Data change clusters one at a time, as in the greedy search of Dahl, Johnson and Müller (2022),
+until none can; then clusters are merged, or taken apart and seated anew, as long as that helps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import IntArray
+from sticktree.posterior.levels import spread
+from sticktree.posterior.loss import Loss, growth
+from sticktree.tree import NULL
+
+__all__ = ["search"]
+
+MAX_COUNTS = 50_000_000
+"""Entries of the table of counts: 200 MB."""
+
+MAX_STEPS = 100_000_000
+"""Steps of one sweep, about a tenth of a second; of more draws than that allows, some are used."""
+
+MIN_DRAWS = 20
+"""A search that follows fewer draws than these would follow their noise."""
+
+MAX_SWEEPS, ALL_STEPS = 1_000, 1_500_000_000
+"""Sweeps from all starts together, and steps of them."""
+
+N_RANDOM = 8
+"""Starts in which data take their seats one after another in random order."""
+
+ROUNDING = 1e-9
+"""Falls of the sum that are none."""
+
+
+def search(
+    draws: IntArray,
+    loss: Loss,
+    starts: Sequence[IntArray],
+    n_clusters: int | None,
+    rng: np.random.Generator,
+) -> list[IntArray]:
+    """Return what the search finds from each start, and from a few random ones.
+
+    If even a few draws would make the table of counts, or the work, too large, nothing is found.
+    The work is bounded by counting steps, so that the same input always has the same answer.
+    """
+    n_draws, n_data = draws.shape
+    most = int(draws.max()) + 1
+    # Where draws disagree, the best clustering may have more clusters than any of them.
+    n_slots = max(2 * most + 8, n_clusters or 0, *(int(z.max()) + 1 for z in starts))
+    n_slots = min(n_data, n_slots)
+    fitting = min(MAX_COUNTS // (most * n_slots), MAX_STEPS // (n_data * n_slots))
+    n_used = min(n_draws, max(fitting, MIN_DRAWS))
+    if n_used > fitting and max(n_used * most, n_used * n_data) * n_slots > 10 * MAX_STEPS:
+        return []
+    if n_used < n_draws:
+        draws = draws[spread(range(n_draws), n_used)]
+    table = _Table(draws, loss, n_slots, n_clusters, rng)
+    nowhere = np.full(n_data, NULL, dtype=np.int32)
+    every = [*starts, *[nowhere] * N_RANDOM]
+    n_sweeps = min(MAX_SWEEPS, ALL_STEPS / (n_used * n_data * n_slots))
+    return [table.descend(start, n_sweeps / len(every)) for start in every]
+
+
+class _Table:
+    """The counts of one clustering against all draws, and the steps of the search on it."""
+
+    def __init__(
+        self,
+        draws: IntArray,
+        loss: Loss,
+        n_slots: int,
+        n_clusters: int | None,
+        rng: np.random.Generator,
+    ) -> None:
+        from sticktree.posterior.reseating import Seats
+
+        first = np.concatenate([[0], np.cumsum(draws.max(axis=1) + 1)]).astype(np.int32)
+        n_data = draws.shape[1]
+        self.draws = draws
+        self.seats = Seats(
+            labels=np.full(n_data, NULL, dtype=np.int32),
+            size=np.zeros(n_slots, dtype=np.int32),
+            shared=np.zeros((first[-1], n_slots), dtype=np.int32),
+            row=np.ascontiguousarray((draws + first[:-1, None]).T),
+        )
+        self.growth = growth(loss, n_data)
+        self.delta = np.diff(self.growth)
+        self.n_clusters = n_clusters
+        self.rng = rng
+        self.sweeps_left = 0.0
+
+    def descend(self, start: IntArray, n_sweeps: float) -> IntArray:
+        """Go down from a start as far as the steps lead, with about so many sweeps."""
+        from sticktree.posterior.reseating import merge, relabel
+
+        self.sweeps_left = n_sweeps
+        relabel(self.seats, start)
+        if (start == NULL).any():
+            self._sweep(np.arange(start.size), fixed=False)
+        self._reach_number()
+        value = np.inf
+        while self._value() < value - ROUNDING:
+            value = self._value()
+            self._settle()
+            if self.n_clusters is None:
+                merge(self.seats, self.growth, NULL)
+            self._seat_anew()
+        return self.seats.labels.copy()
+
+    def _value(self) -> float:
+        from sticktree.posterior.reseating import value
+
+        return value(self.seats, self.growth)
+
+    def _sweep(self, data: npt.NDArray[np.integer], fixed: bool) -> bool:
+        """Sweep once over some data in random order; tell whether it changed anything."""
+        from sticktree.posterior.reseating import sweep
+
+        self.sweeps_left -= data.size / self.seats.labels.size
+        order = self.rng.permutation(data).astype(np.int32)
+        return sweep(self.seats, order, self.delta, fixed) > 0
+
+    def _settle(self) -> None:
+        """Sweep until no datum wants to move."""
+        everything = np.arange(self.seats.labels.size)
+        while self._sweep(everything, self.n_clusters is not None) and self.sweeps_left > 0:
+            pass
+
+    def _seat_anew(self) -> None:
+        """Take clusters apart one at a time, seat their data anew, and undo it if in vain."""
+        from sticktree.posterior.reseating import relabel
+
+        for k in self.rng.permutation(np.flatnonzero(self.seats.size)):
+            if self.sweeps_left <= 0:
+                break
+            value, before = self._value(), self.seats.labels.copy()
+            members = np.flatnonzero(before == k)
+            relabel(self.seats, np.where(before == k, np.int32(NULL), before))
+            self._sweep(members, fixed=False)
+            self._reach_number()
+            self._settle()
+            if self._value() > value - ROUNDING:
+                relabel(self.seats, before)
+
+    def _reach_number(self) -> None:
+        """Merge clusters, or take data out of them, until there are as many as there should be."""
+        from sticktree.posterior.contingency import shares_of_company
+        from sticktree.posterior.reseating import merge, relabel
+
+        if self.n_clusters is None:
+            return
+        n_now = np.count_nonzero(self.seats.size)
+        if n_now > self.n_clusters:
+            merge(self.seats, self.growth, self.n_clusters)
+        for _ in range(self.n_clusters - n_now):
+            # Whoever belongs least where it is opens a cluster.
+            labels = self.seats.labels.copy()
+            share = shares_of_company(labels, self.draws)
+            share[self.seats.size[labels] == 1] = np.inf
+            labels[np.argmin(share)] = np.argmin(self.seats.size)
+            relabel(self.seats, labels)
