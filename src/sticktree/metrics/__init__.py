@@ -1,13 +1,5 @@
 """Numbers that say how good a tree is, or how different two trees or two clusterings are.
 
-<<<<<<< HEAD
-- :func:`dendrogram_purity`: how well a tree keeps known classes together.
-"""
-
-from sticktree.metrics.purity import dendrogram_purity
-
-__all__ = ["dendrogram_purity"]
-=======
 - :func:`dendrogram_purity`: how well a tree keeps known classes together;
 - :func:`variation_of_information`, :func:`binder_loss`: how different two clusterings are.
 """
@@ -16,4 +8,3 @@ from sticktree.metrics.partitions import binder_loss, variation_of_information
 from sticktree.metrics.purity import dendrogram_purity
 
 __all__ = ["binder_loss", "dendrogram_purity", "variation_of_information"]
->>>>>>> main
