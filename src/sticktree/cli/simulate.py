@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> None:
     if to_screen:
         _write_table(simulation, sys.stdout)
         return
-    skipped = ("run", "command", "output", "overwrite", "seed")
+    skipped = ("run", "command", "parser", "argv", "output", "overwrite", "seed")
     parameters = {k: v for k, v in vars(options).items() if k not in skipped and v is not None}
     with (
         atomically(folder / DATA) as path,
