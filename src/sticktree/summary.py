@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.text import tree_text
+from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from sticktree.estimator import DFPMixture
@@ -32,7 +33,9 @@ __all__ = ["ClusterSummary", "Summary", "flat_levels", "summarise"]
 MOST_TYPICAL = 3  # columns that are told of a cluster
 TYPICAL = 0.5  # standard deviations, by which a cluster must differ to be worth telling
 MOST_CLUSTERS = 30  # lines of the table
-MOST_NODES = 24  # of the tree that is drawn
+LEAST_SUPPORT = 0.5  # of branches that are drawn
+MOST_NODES = 24  # lines of the tree
+MOST_NAMED = 16  # rows that are drawn one by one
 SIZES_SHOWN = 8
 WIDTH = 100
 
@@ -194,7 +197,7 @@ def summarise(
         levels=levels,
         clusters_per_level=[int(cut.max()) + 1 for cut in by_level],
         clusters=_clusters(estimator, labels),
-        tree=tree_text(tree, max_lines=MOST_NODES),
+        tree=_drawn(tree),
         agree=judged.tone,
         convergence=judged.text,
         r_hat=dict(diagnosis.r_hat),
@@ -217,6 +220,20 @@ def flat_levels(estimator: DFPMixture) -> list[Any]:
     known = {estimator._level(): estimator.labels_}
     levels = range(1, estimator.posterior_.depth + 1)
     return [known[k] if k in known else estimator.cluster(level=k) for k in levels]
+
+
+def _drawn(tree: Tree) -> str:
+    """Draw the branches that most draws have; single rows only where there are few."""
+    shown = tree.collapsed(LEAST_SUPPORT)
+    if shown.n_data > MOST_NAMED:
+        alone = (shown.n_children == 0) & (shown.count == 1) & (shown.parent >= 0)
+        leaf = np.where(alone[shown.leaf], shown.parent[shown.leaf], shown.leaf)
+        shown = Tree(shown.parent, leaf, time=shown.time, support=shown.support).pruned()
+    words = (
+        f"branches that {LEAST_SUPPORT:.0%} of the draws or more have: the level at which each "
+        "parts on average, its rows, the share of the draws"
+    )
+    return textwrap.fill(words, WIDTH) + "\n\n" + tree_text(shown, max_lines=MOST_NODES)
 
 
 def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> list[ClusterSummary]:
