@@ -19,6 +19,7 @@ from benchmarks import (
     memory,
     mixing,
     processes,
+    purity,
 )
 from benchmarks.density import table as density
 from benchmarks.folder import NAMES
@@ -34,6 +35,7 @@ SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
     "mixing": mixing.rows,
     "convergence": convergence.rows,
     "imputation": imputation.rows,
+    "purity": purity.rows,
 }
 
 

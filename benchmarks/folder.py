@@ -72,13 +72,25 @@ def load(name: str) -> FloatArray:
     """
     if name in SHIPPED:
         return np.array(SHIPPED[name]().data, dtype=np.float64)
+    header, *lines = _read(name)
+    features = [k for k, column in enumerate(header) if column not in NOT_FEATURES]
+    return np.array([[float(line[k] or "nan") for k in features] for line in lines])
+
+
+def classes(name: str) -> list[str]:
+    """Return the true class of every row of a data set that has classes."""
+    if name in SHIPPED:
+        return [str(label) for label in SHIPPED[name]().target]
+    header, *lines = _read(name)
+    return [line[header.index("label")] for line in lines]
+
+
+def _read(name: str) -> list[list[str]]:
     folder = data_folder()
     if folder is None or not (folder / FILES[name]).is_file():
         raise MissingDataError(f"set {VARIABLE} to a folder with {FILES[name]}")
     with (folder / FILES[name]).open(newline="", encoding="utf-8") as file:
-        header, *lines = csv.reader(file)
-    features = [k for k, column in enumerate(header) if column not in NOT_FEATURES]
-    return np.array([[float(line[k] or "nan") for k in features] for line in lines])
+        return list(csv.reader(file))
 
 
 def on_data(name: str, what: str, measure: Callable[[FloatArray], Iterable[Row]]) -> Iterator[Row]:

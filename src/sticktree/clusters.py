@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray, check_integer, is_integer
 from sticktree.model import Model
-from sticktree.posterior.certainty import coclustering, confidence, meeting_times
 from sticktree.posterior.consensus import consensus_tree
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.flat import flat_clustering
 from sticktree.posterior.levels import labels_at
 from sticktree.posterior.prediction import memberships
+from sticktree.posterior.together import coclustering, confidence, meeting_times
 from sticktree.preparation import Preparation
 from sticktree.tree import Tree
 
@@ -133,7 +133,7 @@ class Clusters:
 
     def coclustering(
         self, rows: npt.ArrayLike | None = None, level: int | None = None
-    ) -> FloatArray:
+    ) -> npt.NDArray[np.float32]:
         """Return the posterior probability of each pair of rows to be in one cluster at a level.
 
         Parameters
@@ -144,11 +144,10 @@ class Clusters:
             Level of the tree; None is that of ``labels_``.
         """
         check_is_fitted(self)
-        return coclustering(
-            labels_at(self.posterior_.draws, self._level(level)), self._data_of(rows)
-        )
+        draws = labels_at(self.posterior_.draws, self._level(level))
+        return coclustering(draws, self._data_of(rows))
 
-    def meeting_times(self, rows: npt.ArrayLike | None = None) -> FloatArray:
+    def meeting_times(self, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
         """Return the posterior mean of the level at which each pair of rows meets."""
         check_is_fitted(self)
         return meeting_times(self.posterior_.draws, self._data_of(rows))

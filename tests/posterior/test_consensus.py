@@ -6,9 +6,10 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
-from sticktree.posterior.consensus import consensus_tree, mean_meeting_levels
+from sticktree.posterior.consensus import consensus_tree
 from sticktree.posterior.linkage import average_linkage
 from sticktree.posterior.support import support
+from sticktree.posterior.together import meeting_times
 from sticktree.processes import NestedRestaurant
 
 
@@ -48,12 +49,12 @@ def off_diagonal(matrix):
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
-def test_mean_meeting_levels_are_those_of_the_trees(random_draws):
+def test_meeting_times_are_those_of_the_trees(random_draws):
     draws = random_draws(20, 15)
-    np.testing.assert_allclose(mean_meeting_levels(draws), naive_meeting_levels(draws))
+    np.testing.assert_allclose(meeting_times(draws), naive_meeting_levels(draws), rtol=1e-6)
     rows = np.array([3, 17, 3, 0])
     np.testing.assert_allclose(
-        mean_meeting_levels(draws, rows), naive_meeting_levels(draws)[np.ix_(rows, rows)]
+        meeting_times(draws, rows), naive_meeting_levels(draws)[np.ix_(rows, rows)], rtol=1e-6
     )
 
 

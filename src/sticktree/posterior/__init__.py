@@ -1,8 +1,26 @@
-"""What sampling leaves: draws of trees and parameters, and what they say."""
+"""What sampling leaves: draws of trees and parameters, and what they say.
 
+- :class:`Posterior`, :class:`Draw`: the draws; :func:`labels_at`: their clusterings at a level;
+- :func:`flat_clustering`: the clustering of least :func:`expected_loss`; :func:`confidence` in it;
+- :func:`coclustering`, :func:`meeting_times`: matrices of who is with whom;
+- :func:`best_draw`: the best sampled tree.
+"""
+
+from sticktree.posterior.best import best_draw
 from sticktree.posterior.draws import Draw, Posterior
 from sticktree.posterior.flat import flat_clustering
 from sticktree.posterior.levels import labels_at
 from sticktree.posterior.loss import expected_loss
+from sticktree.posterior.together import coclustering, confidence, meeting_times
 
-__all__ = ["Draw", "Posterior", "expected_loss", "flat_clustering", "labels_at"]
+__all__ = [
+    "Draw",
+    "Posterior",
+    "best_draw",
+    "coclustering",
+    "confidence",
+    "expected_loss",
+    "flat_clustering",
+    "labels_at",
+    "meeting_times",
+]

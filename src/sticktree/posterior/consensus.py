@@ -10,17 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.posterior.draws import Draw, spread_evenly
-from sticktree.posterior.linkage import Integers, add_meeting_levels, average_linkage
+from sticktree.posterior.draws import Draw
+from sticktree.posterior.levels import MAX_DRAWS, spread
+from sticktree.posterior.linkage import Integers, average_linkage
 from sticktree.posterior.support import support
+from sticktree.posterior.together import mean_meeting_levels
 from sticktree.tree import Tree
 
-__all__ = ["consensus_tree", "mean_meeting_levels"]
+__all__ = ["consensus_tree"]
 
-MAX_DRAWS = 1000
 MAX_EXACT = 2000
 """Up to so many rows all pairs are weighed; above, rows that stay together count as one."""
-TIE = 1e-9  # times nearer than this are the same, up to rounding
+TIE = 1e-6  # times nearer than this are the same, up to rounding in single precision
 
 
 def consensus_tree(
@@ -51,31 +52,15 @@ def consensus_tree(
         With times and supports.
     """
     max_exact = check_integer("max_exact", max_exact, minimum=2)
-    used = spread_evenly(draws, check_integer("max_draws", max_draws, minimum=1))
+    used = spread(draws, check_integer("max_draws", max_draws, minimum=1))
     group = _groups(used, max_exact)
     members = Members(group)
     rng = np.random.default_rng(0)  # only for which rows stand for their groups
-    levels = mean_meeting_levels(used, members.pick(rng, len(used)))
+    levels = mean_meeting_levels(used, members.pick(rng, len(used))).astype(np.float64)
     inside = _levels_inside(used, members, rng)
     joins = average_linkage(levels, members.size)
     tree = _grown(members, inside, joins, float(leaf_time))
     return tree.annotated(support=support(tree, used))
-
-
-def mean_meeting_levels(draws: list[Draw], rows: Integers | None = None) -> FloatArray:
-    """Return the mean over draws of the level at which each pair of rows meets.
-
-    ``rows`` may be one set of rows for all draws, or have a line for each draw.
-    """
-    n = draws[0].leaf.size if rows is None else rows.shape[-1]
-    total = np.zeros((n, n), dtype=np.int32)
-    for k, draw in enumerate(draws):
-        leaf = draw.leaf if rows is None else draw.leaf[rows if rows.ndim == 1 else rows[k]]
-        parent, level = draw.parent.astype(np.int64), draw.level.astype(np.int16)
-        add_meeting_levels(parent, level, leaf.astype(np.int64), total)
-    mean: FloatArray = (total + total.T) / len(draws)
-    np.fill_diagonal(mean, draws[0].level.max())
-    return mean
 
 
 class Members:
@@ -91,12 +76,12 @@ class Members:
         """Whether every group is one row."""
         return self.rows.size == self.size.size
 
-    def pick(self, rng: np.random.Generator, n: int) -> npt.NDArray[np.int64]:
-        """Return a row of each group at random, ``n`` times; one line if there is no choice."""
+    def pick(self, rng: np.random.Generator, n: int) -> list[npt.NDArray[np.int64]]:
+        """Return a row of each group at random, ``n`` times."""
         if self.alone:
-            return self.rows
+            return [self.rows] * n
         offset = rng.integers(self.size, size=(n, self.size.size))
-        return np.asarray(self.rows[self.start + offset])
+        return list(self.rows[self.start + offset])
 
     def pick_pairs(self, rng: np.random.Generator) -> tuple[Integers, Integers]:
         """Return two different rows of each group of several."""

@@ -15,7 +15,7 @@ from sticktree.tree import Tree
 if TYPE_CHECKING:
     from sticktree.engine.interface import ChainLike
 
-__all__ = ["Draw", "Posterior", "spread_evenly"]
+__all__ = ["Draw", "Posterior"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +80,6 @@ class Draw:
         np.add.at(ends, above[1:] + 1, 1)
         np.add.at(ends, level[1:] + 1, -1)
         return np.cumsum(ends)[1 : depth + 1].astype(np.int32)
-
-
-def spread_evenly(draws: list[Draw], at_most: int) -> list[Draw]:
-    """Return so many of the draws, from the first to the last, or all if there are fewer."""
-    if len(draws) <= at_most:
-        return draws
-    return [draws[k] for k in np.linspace(0, len(draws) - 1, at_most).astype(int)]
 
 
 class Posterior:

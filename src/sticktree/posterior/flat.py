@@ -14,7 +14,7 @@ from sticktree.tree import Tree
 
 __all__ = ["flat_clustering", "number_clusters"]
 
-CANDIDATE_STEPS = 200_000_000
+CANDIDATE_STEPS = 100_000_000
 """Steps that go into finding the best of the draws' own clusterings."""
 
 
@@ -54,10 +54,12 @@ def flat_clustering(
     -----
     The search changes one datum's cluster at a time, merges clusters and seats the data of a
     cluster anew. It starts at the best cut of the tree, the best clustering among the draws, all
-    data in one cluster, and eight random ones. Its result is never worse than the starts. There is
-    no promise of the least loss of all; for up to seven data, where all clusterings can be listed,
-    it was found every time. Where there are so many clusters that the counts do not fit, the search
-    uses fewer draws; where not even twenty fit, the best start is the answer.
+    data in one cluster, and up to eight random ones. Its result is never worse than the first
+    three. There is no promise of the least loss of all. For up to seven data, where all clusterings
+    can be listed, it was found in 800 of 800 random cases, and with ``n_clusters`` given in
+    2,395 of 2,400. The more rows, draws and clusters, the fewer starts are tried and the fewer
+    draws the search follows, down to a hundred; where that is still too much work, the best of the
+    first three starts is the answer.
 
     References
     ----------
@@ -84,7 +86,7 @@ def flat_clustering(
         raise ValueError(f"tree must have {n_data} data, as the draws have, got {tree.n_data}")
     rng = np.random.default_rng(0) if rng is None else check_generator(rng)
 
-    starts: list[IntArray] = []
+    starts = [_best_of_draws(draws, loss, n_clusters), np.zeros(n_data, dtype=np.int32)]
     if tree is not None:
         cut = cut_of_least_loss(tree, draws, loss, n_clusters)
         if nested:
@@ -97,8 +99,8 @@ def flat_clustering(
             return number_clusters(cut, tree)
         if cut is not None:
             starts.append(as_clustering(cut, n_data))
-    starts.append(_best_of_draws(draws, loss, n_clusters))
-    starts.append(np.zeros(n_data, dtype=np.int32))
+    order = np.argsort(expected_losses(np.array(starts), draws, loss), kind="stable")
+    starts = [starts[k] for k in order]
     found = search(draws, loss, starts, n_clusters, rng)
     right = [z for z in starts + found if n_clusters in (None, np.unique(z).size)]
     if not right:
@@ -106,7 +108,7 @@ def flat_clustering(
             f"n_clusters={n_clusters}: the draws have too many clusters to search for so many, and "
             "no cut of a tree has them; take a higher level or another number"
         )
-    losses = expected_losses(np.array(right), draws, loss)
+    losses = expected_losses(np.array([as_clustering(z, n_data) for z in right]), draws, loss)
     # Of equals the first, so that rounding does not decide.
     best = right[int(np.argmax(losses <= losses.min() + 1e-12))]
     return number_clusters(best, tree)

@@ -1,4 +1,4 @@
-"""Kernels over pairs of rows: where they meet, and average linkage of that."""
+"""The kernel of average linkage, of items that stand for any number of rows."""
 
 from __future__ import annotations
 
@@ -10,40 +10,9 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.jit import jit
 
-__all__ = ["add_meeting_levels", "add_upward", "average_linkage"]
+__all__ = ["Integers", "average_linkage"]
 
 Integers = npt.NDArray[np.integer[Any]]
-
-
-@jit
-def add_meeting_levels(parent: Integers, level: Integers, leaf: Integers, total: Integers) -> None:
-    """Add the level at which rows i and j < i meet to ``total[i, j]``, for all pairs.
-
-    Parents come before their children, and level 0 is the root's.
-    """
-    n_nodes, n = parent.size, leaf.size
-    # Leaves that have rows are ranked in a walk, so that each node has a range of ranks.
-    size = np.zeros(n_nodes, dtype=np.int64)
-    for i in range(n):
-        size[leaf[i]] = 1
-    for node in range(n_nodes - 1, 0, -1):
-        size[parent[node]] += size[node]
-    start = np.zeros(n_nodes, dtype=np.int64)
-    taken = np.zeros(n_nodes, dtype=np.int64)
-    meeting = np.zeros((n_nodes, size[0]), dtype=np.int16)  # of a node with a leaf, by rank
-    for node in range(1, n_nodes):
-        if size[node] > 0:
-            above = parent[node]
-            start[node] = start[above] + taken[above]
-            taken[above] += size[node]
-            # As its parent does, but for those below itself.
-            meeting[node] = meeting[above]
-            meeting[node, start[node] : start[node] + size[node]] = level[node]
-    rank = start[leaf]
-    for i in range(n):
-        row = meeting[leaf[i]]
-        for j in range(i):
-            total[i, j] += row[rank[j]]
 
 
 @jit
@@ -101,10 +70,3 @@ def average_linkage(nearness: FloatArray, size: Integers) -> tuple[Integers, Int
                 nearness[other, kept] = mean
         members[kept] = total
     return left, right, near
-
-
-@jit
-def add_upward(parent: Integers, values: Integers) -> None:
-    """Add to the value of each node those of all nodes below it."""
-    for node in range(parent.size - 1, 0, -1):
-        values[parent[node]] += values[node]

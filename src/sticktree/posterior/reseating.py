@@ -171,4 +171,5 @@ def merge(seats: Seats, growth: FloatArray, n_clusters: int) -> None:
 
 @inlined
 def _joint(growth: FloatArray, m: int, n: int) -> float:
-    return growth[m + n] - growth[m] - growth[n]
+    change: float = growth[m + n] - growth[m] - growth[n]
+    return change

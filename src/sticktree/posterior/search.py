@@ -21,14 +21,14 @@ __all__ = ["search"]
 MAX_COUNTS = 50_000_000
 """Entries of the table of counts: 200 MB."""
 
-MAX_STEPS = 100_000_000
-"""Steps of one sweep, about a tenth of a second; of more draws than that allows, some are used."""
+SWEEP_STEPS, ALL_STEPS = 30_000_000, 1_000_000_000
+"""Steps of one sweep, for which draws are thinned, and of all: about a second and a half."""
 
-MIN_DRAWS = 20
-"""A search that follows fewer draws than these would follow their noise."""
+MIN_DRAWS = 100
+"""A search that follows fewer draws than these, if there are more, would follow their noise."""
 
-MAX_SWEEPS, ALL_STEPS = 1_000, 1_500_000_000
-"""Sweeps from all starts together, and steps of them."""
+MAX_SWEEPS, START_SWEEPS = 1_000, 8
+"""Sweeps from all starts together, and what one start should have."""
 
 N_RANDOM = 8
 """Starts in which data take their seats one after another in random order."""
@@ -44,26 +44,28 @@ def search(
     n_clusters: int | None,
     rng: np.random.Generator,
 ) -> list[IntArray]:
-    """Return what the search finds from each start, and from a few random ones.
+    """Return what the search finds from each start, and from some random ones.
 
-    If even a few draws would make the table of counts, or the work, too large, nothing is found.
-    The work is bounded by counting steps, so that the same input always has the same answer.
+    The best start should come first: if the work is too much, the others are not tried, and fewer
+    draws are followed; if it is far too much, nothing is found. The work is bounded by counting
+    steps, so that the same input always has the same answer.
     """
     n_draws, n_data = draws.shape
     most = int(draws.max()) + 1
     # Where draws disagree, the best clustering may have more clusters than any of them.
     n_slots = max(2 * most + 8, n_clusters or 0, *(int(z.max()) + 1 for z in starts))
     n_slots = min(n_data, n_slots)
-    fitting = min(MAX_COUNTS // (most * n_slots), MAX_STEPS // (n_data * n_slots))
-    n_used = min(n_draws, max(fitting, MIN_DRAWS))
-    if n_used > fitting and max(n_used * most, n_used * n_data) * n_slots > 10 * MAX_STEPS:
+    n_used = min(n_draws, max(SWEEP_STEPS // (n_data * n_slots), MIN_DRAWS))
+    n_used = min(n_used, MAX_COUNTS // (most * n_slots))
+    steps = n_used * n_data * n_slots
+    if n_used < min(n_draws, MIN_DRAWS) or steps > ALL_STEPS:
         return []
     if n_used < n_draws:
         draws = draws[spread(range(n_draws), n_used)]
     table = _Table(draws, loss, n_slots, n_clusters, rng)
     nowhere = np.full(n_data, NULL, dtype=np.int32)
-    every = [*starts, *[nowhere] * N_RANDOM]
-    n_sweeps = min(MAX_SWEEPS, ALL_STEPS / (n_used * n_data * n_slots))
+    n_sweeps = min(MAX_SWEEPS, ALL_STEPS / steps)
+    every = [*starts, *[nowhere] * N_RANDOM][: max(1, int(n_sweeps / START_SWEEPS))]
     return [table.descend(start, n_sweeps / len(every)) for start in every]
 
 
@@ -105,7 +107,7 @@ class _Table:
             self._sweep(np.arange(start.size), fixed=False)
         self._reach_number()
         value = np.inf
-        while self._value() < value - ROUNDING:
+        while self._value() < value - ROUNDING and self.sweeps_left > 0:
             value = self._value()
             self._settle()
             if self.n_clusters is None:

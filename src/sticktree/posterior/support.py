@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.jit import jit
 from sticktree.posterior.draws import Draw
 from sticktree.tree import Tree
 
@@ -16,8 +17,8 @@ def support(tree: Tree, draws: list[Draw]) -> FloatArray:
     """Return, for each node, the share of draws in which exactly its data are those below a node.
 
     Single data and all data together are clusters of every draw. Sets are compared by sums of
-    random 64-bit numbers, one for each datum: two of a billion different sets are taken for the
-    same with probability 10⁻¹⁰.
+    random 64-bit numbers, one for each datum: the chance that two different sets have the same sum
+    is 2⁻⁶⁴.
 
     Examples
     --------
@@ -45,9 +46,14 @@ def _sums(
     parent: npt.NDArray[np.integer], leaf: npt.NDArray[np.integer], keys: npt.NDArray[np.uint64]
 ) -> npt.NDArray[np.uint64]:
     """Return the sum of the keys of the data below each node, modulo 2⁶⁴."""
-    from sticktree.posterior.linkage import add_upward
-
     sums = np.zeros(parent.size, dtype=np.uint64)
     np.add.at(sums, leaf, keys)
-    add_upward(parent.astype(np.int64), sums)
+    _add_upward(parent.astype(np.int64), sums)
     return sums
+
+
+@jit
+def _add_upward(parent: npt.NDArray[np.int64], values: npt.NDArray[np.uint64]) -> None:
+    """Add to the value of each node those of all nodes below it."""
+    for node in range(parent.size - 1, 0, -1):
+        values[parent[node]] += values[node]
