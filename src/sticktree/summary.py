@@ -229,11 +229,9 @@ def _drawn(tree: Tree) -> str:
         alone = (shown.n_children == 0) & (shown.count == 1) & (shown.parent >= 0)
         leaf = np.where(alone[shown.leaf], shown.parent[shown.leaf], shown.leaf)
         shown = Tree(shown.parent, leaf, time=shown.time, support=shown.support).pruned()
-    words = (
-        f"branches that {LEAST_SUPPORT:.0%} of the draws or more have: the level at which each "
-        "parts on average, its rows, the share of the draws"
-    )
-    return textwrap.fill(words, WIDTH) + "\n\n" + tree_text(shown, max_lines=MOST_NODES)
+    words = f"branches that {LEAST_SUPPORT:.0%} of the draws or more have"
+    words += ": mean level at which they part, rows, share of the draws"
+    return words + "\n\n" + tree_text(shown, max_lines=MOST_NODES)
 
 
 def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> list[ClusterSummary]:
