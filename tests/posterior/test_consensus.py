@@ -7,7 +7,7 @@ from scipy.spatial.distance import squareform
 
 from sticktree import Tree
 from sticktree.posterior.consensus import consensus_tree
-from sticktree.posterior.linkage import average_linkage
+from sticktree.posterior.linkage import average_linkage, most_often_with
 from sticktree.posterior.support import support
 from sticktree.posterior.together import meeting_times
 from sticktree.processes import NestedRestaurant
@@ -188,6 +188,23 @@ def test_groups_change_little(alike_draws):
     assert difference(tree, exact) < 0.06
     # Another, unrelated tree is far.
     assert difference(consensus_tree(alike_draws(800, 20, seed=1), 4.0), exact) > 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_join_the_group_they_are_most_often_with(seed):
+    rng = np.random.default_rng(seed)
+    leaves = rng.integers(4, size=(6, 30))
+    leaves[:3, 7] = 4  # alone in half of the draws
+    group = np.arange(30) % 5
+    group[7] = 5
+    best = most_often_with(leaves, group)
+    together = (leaves[:, :, None] == leaves[:, None, :]).mean(axis=0)
+    np.fill_diagonal(together, np.nan)
+    together[7, 7] = 0.5
+    for row in range(30):
+        shares = [np.nanmean(together[row, group == g]) for g in range(6)]
+        assert shares[best[row]] == pytest.approx(max(shares))
+    assert best[7] == 5
 
 
 def test_groups_are_rows_where_there_are_enough(alike_draws):
