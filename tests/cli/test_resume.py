@@ -19,7 +19,7 @@ import sticktree.estimator
 
 @contextlib.contextmanager
 def slowly(show, n_chains, schedule):
-    yield lambda k, run: time.sleep(0.02)
+    yield lambda k, run: time.sleep(0.04)
 
 sticktree.estimator.watching = slowly
 sticktree.estimator.SECONDS_BETWEEN_SAVES = 0.05
@@ -34,11 +34,19 @@ def start(*words):
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
 
 
-def stop_in_the_middle(process, folder, number):
-    """Send a signal once every chain was saved."""
-    chains = [folder / "checkpoint" / f"chain-{k}.npz" for k in range(2)]
+def n_saved(folder, k):
+    """Return how many sweeps of a chain are saved."""
+    path = folder / "checkpoint" / f"chain-{k}.npz"
+    if not path.exists():
+        return 0
+    with np.load(path) as saved:
+        return int(saved["n_sweeps"])
+
+
+def stop_in_the_middle(process, folder, number, n_sweeps):
+    """Send a signal once so many sweeps of every chain were saved."""
     deadline = time.monotonic() + 300
-    while not all(chain.exists() for chain in chains):
+    while min(n_saved(folder, k) for k in range(2)) < n_sweeps:
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -58,23 +66,26 @@ def whole(flowers, tmp_path_factory):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize(
-    ("number", "code"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)],
-    ids=["Ctrl-C", "terminated", "killed"],
+    ("number", "code", "n_sweeps"),
+    [
+        (signal.SIGINT, 130, 24),
+        (signal.SIGTERM, 130, 1),
+        (signal.SIGKILL, -signal.SIGKILL, 1),
+    ],
+    ids=["Ctrl-C after warm-up", "terminated", "killed"],
 )
 def test_a_run_that_was_stopped_goes_on_to_the_identical_draws(
-    number, code, flowers, whole, tmp_path, told
+    number, code, n_sweeps, flowers, whole, tmp_path, told
 ):
     folder = tmp_path / "run"
     process = start("fit", flowers, "-o", folder, *COLUMNS, *QUICK)
-    found, err = stop_in_the_middle(process, folder, number)
+    found, err = stop_in_the_middle(process, folder, number, n_sweeps)
     assert found == code
     if code == 130:
         assert f"go on with: sticktree fit -o {folder} --resume" in err
         assert "Traceback" not in err
     assert RunFolder(folder).status == "running"
-    with np.load(folder / "checkpoint" / "chain-0.npz") as saved:
-        assert 0 < saved["n_sweeps"] < 50
+    assert n_sweeps <= n_saved(folder, 0) < 50
 
     assert "the run" in told("summary", folder)[2]
     assert "holds a run that was stopped" in told("fit", flowers, "-o", folder)[2]

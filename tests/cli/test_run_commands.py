@@ -1,5 +1,6 @@
 """What a finished run is asked for: summary, prediction, pictures, exports, evaluation, report."""
 
+import csv
 import json
 import re
 import shutil
@@ -120,6 +121,9 @@ def test_predictions_are_those_of_the_model(run, told):
     frame = read_file("flowers.csv").typed_like(folder.estimator.columns_)
     shares = folder.estimator.predict_proba(frame)
     assert [int(row["cluster"]) for row in rows] == shares.argmax(axis=1).tolist()
+    np.testing.assert_allclose(
+        [float(row["probability"]) for row in rows], shares.max(axis=1), rtol=1e-5
+    )
     found = [float(row["log_density"]) for row in rows]
     np.testing.assert_allclose(found, folder.estimator.score_samples(frame), rtol=1e-5)
     assert [row["id"] for row in rows] == folder.ids
@@ -228,24 +232,36 @@ def test_other_flat_clusters(run, told):
 def test_labels_are_compared_with_tree_and_clusters(run, told):
     from sklearn.metrics import adjusted_rand_score
 
+    # Labels that the tree cannot be right about, in classes of different sizes.
+    rows = read_csv(run / "clusters.csv")
+    for k, row in enumerate(rows):
+        row["label"] = "" if k == 7 else "ab"[k % 4 == 0 or k > 25]
+    with (run / "clusters.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
     coarse = json.loads(told("evaluate", "run", "--json", "--level", "0")[1])["fit"]
     assert coarse["n_clusters"] == 1
     found = json.loads(told("evaluate", "run", "--json")[1])["fit"]
     folder = RunFolder.open(run)
     known = [k for k, label in enumerate(folder.labels) if label is not None]
-    labels = [folder.labels[k] for k in known]
+    labels = folder.labels
     assert found["ari"] == pytest.approx(
-        adjusted_rand_score(labels, folder.estimator.labels_[known])
+        adjusted_rand_score([labels[k] for k in known], folder.estimator.labels_[known])
     )
-    # Purity by its definition: of every pair of a class, the share of that class below them.
-    tree, shares = folder.tree, []
-    for a, i in enumerate(known):
-        for j in known[a + 1 :]:
-            if folder.labels[i] == folder.labels[j]:
-                node = int(tree.lca(tree.leaf[i], tree.leaf[j]))
-                leaves = [d for d in tree.data_below(node) if d in known]
-                shares.append(np.mean([folder.labels[d] == folder.labels[i] for d in leaves]))
-    assert found["purity_pairs"] == pytest.approx(np.mean(shares))
+    # Purity by its definition: of two rows of a class, the share of that class below them.
+    tree, share = folder.tree, {}
+    for i in known:
+        others = [j for j in known if j != i and labels[j] == labels[i]]
+        for j in others:
+            node = int(tree.lca(tree.leaf[i], tree.leaf[j]))
+            below = [d for d in tree.data_below(node) if d in known]
+            share[i, j] = np.mean([labels[d] == labels[i] for d in below]), len(others)
+    of_pairs = np.mean([value for value, _ in share.values()])
+    by_leaves = sum(value / size for value, size in share.values()) / len(known)
+    assert abs(of_pairs - by_leaves) > 1e-3
+    assert found["purity_pairs"] == pytest.approx(of_pairs)
+    assert found["purity_leaves"] == pytest.approx(by_leaves)
     assert found["n_labelled"] == 29
     loo = folder.estimator.loo()
     assert found["loo"] == pytest.approx(loo.elpd / 30)

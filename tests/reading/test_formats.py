@@ -202,16 +202,18 @@ def test_a_cell_that_does_not_fit_is_named(cells, kinds, words):
 def test_new_rows_are_read_in_the_form_of_old_ones():
     from sticktree.table import read_table
 
-    text = b"n,s,t,c\n1,x,true,1\n2,y,false,2\n2,y,false,2\n"
-    first = read_bytes(text, "t.csv").typed(kinds={"c": "categorical"})
-    columns = read_table(first, {"c": "categorical"}).columns
-    new = read_bytes(b"c,t,s,n,more\n2.0,TRUE,y,NA,0\n,,,,\n", "t.csv").typed_like(columns)
-    assert list(new) == ["n", "s", "t", "c"]
-    expected = [[np.nan, 1, 1, 1], [np.nan] * 4]
+    text = b"n,s,t,c,d\n1,x,true,1,01\n2,y,false,2,2\n2,y,false,2,2\n"
+    kinds = {"c": "categorical", "d": "categorical"}
+    first = read_bytes(text, "t.csv").typed(kinds=kinds)
+    columns = read_table(first, kinds).columns
+    text = b"d,c,t,s,n,more\n01,2.0,TRUE,y,NA,0\n,,,,,\n"
+    new = read_bytes(text, "t.csv").typed_like(columns)
+    assert list(new) == ["n", "s", "t", "c", "d"]
+    expected = [[np.nan, 1, 1, 1, 0], [np.nan] * 5]
     np.testing.assert_array_equal(columns.encode(new), expected)
     # A typed file may hold numbers where a text file had words.
-    numbers = pd.DataFrame({"n": [1], "s": ["x"], "t": [True], "c": [2]})
+    numbers = pd.DataFrame({"n": [1], "s": ["x"], "t": [True], "c": [2], "d": [2]})
     file = io.BytesIO()
     numbers.to_parquet(file)
     typed_new = read_bytes(file.getvalue(), "t.parquet").typed_like(columns)
-    np.testing.assert_array_equal(columns.encode(typed_new), [[1, 0, 1, 1]])
+    np.testing.assert_array_equal(columns.encode(typed_new), [[1, 0, 1, 1, 1]])
