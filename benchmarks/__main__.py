@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from benchmarks import (
+    answers,
     compiling,
     convergence,
     engine,
@@ -35,6 +36,7 @@ SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
     "mixing": mixing.rows,
     "convergence": convergence.rows,
     "imputation": imputation.rows,
+    "answers": answers.rows,
     "purity": purity.rows,
 }
 

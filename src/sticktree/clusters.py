@@ -46,7 +46,7 @@ class Clusters:
 
     @property
     def data_(self) -> FloatArray:
-        """The rows of the fit in the user's units: categories are codes, and NaN is missing."""
+        """The rows of the fit as numbers: categories are codes, lognormal columns logarithms."""
         table = np.empty((self._n_rows, self._data.shape[1]))
         table[self._rows] = self._data
         table[self._rows_outside] = self._outside
@@ -154,10 +154,11 @@ class Clusters:
 
     def _labels_at(self, level: int) -> IntArray:
         """Return the flat clusters of the data at a level."""
-        if level not in self._flat:
+        known: dict[int, IntArray] = self.__dict__.setdefault("_flat", {})  # a file has none
+        if level not in known:
             draws = labels_at(self.posterior_.draws, level)
-            self._flat[level] = flat_clustering(draws, tree=self._whole_tree)
-        return self._flat[level]
+            known[level] = flat_clustering(draws, tree=self._whole_tree)
+        return known[level]
 
     def _level_of(self, n_clusters: int) -> int:
         """Return the level with about so many branches, in the mean over draws."""

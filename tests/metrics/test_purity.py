@@ -42,7 +42,7 @@ def labelled_trees(draw):
 
 
 @given(labelled_trees(), st.sampled_from(["pairs", "leaves"]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_purity_is_the_mean_share_where_pairs_meet(case, weighting):
     tree, labels = case
     assert dendrogram_purity(tree, labels, weighting) == pytest.approx(

@@ -78,15 +78,6 @@ def test_best_draw_does_not_depend_on_the_names_of_clusters(random_draws, make_d
         assert draws.index(one) == switched.index(other)
 
 
-def test_fitted_tree_and_labels_are_those_of_the_best_draw(fit, blobs):
-    for level in (None, 1, 2):
-        mixture = fit(blobs(), level=level)
-        at = 2 if level is None else level
-        nearest = best_draw(mixture.posterior_.draws, at)
-        assert mixture.tree_ == nearest.tree
-        np.testing.assert_array_equal(mixture.labels_, nearest.tree.cut(at))
-
-
 def test_wrong_input_is_refused_in_plain_words(make_draw):
     with pytest.raises(ValueError, match='loss must be "vi" or "binder", got \'rand\''):
         best_draw([make_draw([(1,)])], 1, "rand")

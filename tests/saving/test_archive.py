@@ -56,19 +56,8 @@ def places(content):
     )
 
 
-def contents(content):
-    """Return all places inside members; others may be headers, with dates and the like."""
-    found = set()
-    with zipfile.ZipFile(io.BytesIO(content)) as file:
-        for info in file.infolist():
-            start = info.header_offset + 30 + len(info.filename)
-            found |= set(range(start, start + info.compress_size))
-    return found
-
-
 def test_wrong_byte_is_noticed_or_does_not_matter(content, tmp_path):
     path, again = tmp_path / "it.sticktree", tmp_path / "again.sticktree"
-    inside = contents(content)
     for place in places(content):
         wrong = bytearray(content)
         wrong[place] ^= 255
@@ -78,7 +67,7 @@ def test_wrong_byte_is_noticed_or_does_not_matter(content, tmp_path):
         except ValueError as error:
             assert f"{path} is damaged, or not a sticktree file" in str(error)  # noqa: PT017
         else:
-            assert place not in inside
+            # A date, or bits that fill up the last byte of a stream.
             sticktree.save(loaded, again)
             assert again.read_bytes() == content
 

@@ -6,9 +6,9 @@ class keeps what it shows and draws it with ``plot``; ``from_estimator`` makes i
 
 from sticktree.plotting.coclustering import CoclusteringDisplay, plot_coclustering
 from sticktree.plotting.dendrogram import DendrogramDisplay, plot_dendrogram
-from sticktree.plotting.density import DensityDisplay, figure_density, plot_density
+from sticktree.plotting.density import DensityDisplay, plot_density
 from sticktree.plotting.diffusion import plot_diffusion
-from sticktree.plotting.figures import figure_diffusion, figure_recursive_sticks
+from sticktree.plotting.figures import figure_density, figure_diffusion, figure_recursive_sticks
 from sticktree.plotting.heatmap import HeatmapAxes, HeatmapDisplay, plot_heatmap
 from sticktree.plotting.icicle import IcicleDisplay, plot_icicle
 from sticktree.plotting.leaves import LeavesPerLevelDisplay, plot_leaves_per_level

@@ -37,8 +37,8 @@ def draw_branches(
     support = rows.tree.support
     width = np.full(outline.node.size, base)
     if weighted and support is not None:
-        known = np.nan_to_num(support[outline.node], nan=1.0)
-        width = base * (0.45 + 0.85 * known)
+        known = np.nan_to_num(support[outline.best_supported()], nan=1.0)
+        width = base * (0.55 + 0.75 * known)
 
     lines = [frame.xy([a, b], m) for a, b, m in _stems(outline)]
     of_line, of_width = [of_branch], [width]

@@ -25,8 +25,8 @@ __all__ = ["Canvas", "outline_for"]
 
 ROW = 1.6
 """Points: rows that are closer are not drawn each for itself."""
-WEDGE = LINE * SMALLEST
-"""Points: the smallest branch then drawn, so that its size can be written beside it."""
+WEDGE = 4.5
+"""Points: the smallest branch that is drawn then."""
 STRIP, GAP = 8.0, 3.0  # points
 
 
@@ -80,12 +80,14 @@ class Canvas:
         frame = Frame(ax, orientation)
         frame.limit(0.0, rows.end, rows.n_rows)
         frame.label_times(rows.end, "level")
+        if strip is not None and frame.upright:
+            _add_legend(frame, strip, 0.0)  # it takes room from the rows
         _, across = frame.lengths()
         outline = outline_for(rows, across, max_leaves)
         width = 0.0
         if sizes or outline.smallest <= 1:
             width = _write_names(frame, outline, texts, across / rows.n_rows)
-        if strip is not None:
+        if strip is not None and not frame.upright:
             _add_legend(frame, strip, width)
         along, across = frame.lengths()
         # One point more on either side keeps the ends of lines inside.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray, as_numbers, check_integer
-from sticktree.plotting.display import check_fitted, check_tree, labels_of, tree_of
+from sticktree.plotting.display import check_fitted, check_tree, labels_of, rows_of, tree_of
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.outline import Rows
 from sticktree.plotting.style import INK, new_axes
@@ -107,7 +107,7 @@ class CoclusteringDisplay:
                 f"got {len(values)}"
             )
         self.labels = labels
-        self._sampled_of: int | None = None
+        self._rows_of_fit: int | None = None
 
     @classmethod
     def from_estimator(
@@ -123,15 +123,14 @@ class CoclusteringDisplay:
         if level is not None:
             check_integer("level", level, minimum=0)
         if labels is None:
-            labels = labels_of(estimator, tree)
+            labels = labels_of(estimator)
         order = Rows.of(tree).order
         if tree.n_data > MOST_ROWS:
             order = order[np.linspace(0, order.size - 1, SAMPLED_ROWS).astype(int)]
-        matrix = estimator.coclustering(rows=order, level=level)
+        matrix = estimator.coclustering(rows=rows_of(estimator)[order], level=level)
         groups = read_groups("labels", labels, tree.n_data)
         display = cls(matrix, labels=None if groups is None else groups.code[order])
-        if tree.n_data > MOST_ROWS:
-            display._sampled_of = tree.n_data
+        display._rows_of_fit = tree.n_data
         return display.plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -160,10 +159,10 @@ class CoclusteringDisplay:
         return self
 
     def _label(self, ax: Axes, n_rows: int) -> None:
-        ordered = self.tree is not None or self._sampled_of is not None
+        ordered = self.tree is not None or self._rows_of_fit is not None
         words = f"{n_rows:,} rows" if n_rows > 1 else "1 row"
-        if self._sampled_of is not None:
-            words = f"{n_rows:,} of {self._sampled_of:,} rows"
+        if self._rows_of_fit not in (None, n_rows):
+            words = f"{n_rows:,} of {self._rows_of_fit:,} rows"
         ax.set_xlabel(words + (" in the tree's order" if ordered else ""), fontsize=8)
         ax.set_xticks([])
         ax.set_yticks([])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, as_numbers
-from sticktree.plotting.lettering import LINE, SMALLEST, widest
+from sticktree.plotting.lettering import LINE, SMALLEST_NAME, widest
 from sticktree.plotting.style import INK, points
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def read_data(
         values, found = table.values, [str(name) for name in table.columns.names]
     else:
         values = as_numbers("data", data)
-        found = [str(k) for k in range(values.shape[1])] if values.ndim == 2 else []
+        found = [f"x{k}" for k in range(values.shape[1])] if values.ndim == 2 else []
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"data must have rows and columns, got shape {values.shape}")
     if n_data is not None and len(values) != n_data:
@@ -82,7 +82,9 @@ def correlation_linkage(values: FloatArray) -> FloatArray | None:
     distance = (distance + distance.T) / 2
     np.fill_diagonal(distance, 0.0)
     ordered = n_columns <= 200  # beyond, the best order of siblings takes too long
-    return np.asarray(linkage(squareform(distance, checks=False), "average", ordered))
+    return np.asarray(
+        linkage(squareform(distance, checks=False), "average", optimal_ordering=ordered)
+    )
 
 
 def draw_linkage(ax: Axes, linkage: FloatArray) -> npt.NDArray[Any]:
@@ -113,7 +115,7 @@ def name_columns(ax: Axes, names: list[str]) -> None:
     width, _ = points(ax)
     pitch = width / len(names)
     size = min(8.0, pitch / LINE)
-    if size < SMALLEST:
+    if size < SMALLEST_NAME:
         ax.set_xticks([])
         ax.set_xlabel(f"{len(names):,} columns", fontsize=8)
         return

@@ -51,8 +51,9 @@ def plot_dendrogram(
     names : bool or sequence of str, default=True
         Whether to write the names of the tree's data where they have room, or names to write.
     supports : {"auto", True, False}, default="auto"
-        Supports make lines wide. They are written where they have room: "auto" writes those of
-        branches with 2 % of the rows.
+        Supports make lines wide. They are written where they have room, before the node that they
+        are of: along a branch that loses rows the largest. "auto" leaves out those below 0.05 and
+        of branches with less than 2 % of the rows.
     orientation : {"left", "right", "top", "bottom"}, default="left"
         Where the root is.
     max_leaves : int, optional
@@ -121,12 +122,12 @@ class DendrogramDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the tree of a fitted mixture, coloured by its clusters.
+        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
 
         Further arguments are those of :meth:`plot`.
         """
         tree = tree_of(estimator)
-        labels = labels_of(estimator, tree) if labels is None else labels
+        labels = labels_of(estimator) if labels is None else labels
         display = cls(tree, classes=classes, labels=labels, names=names)
         return display.plot(ax=ax, **kwargs)
 

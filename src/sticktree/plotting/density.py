@@ -1,26 +1,27 @@
-"""The predictive density of one or two columns, with the data, and the paper's Figure 3."""
+"""The predictive density of one or two columns, with the data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer, is_integer
 from sticktree.plotting.columns import read_data
-from sticktree.plotting.dendrogram import DendrogramDisplay
-from sticktree.plotting.display import check_fitted, data_of, labels_of, tree_of
+from sticktree.plotting.display import check_fitted, column_names, data_of
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.scatter import MOST_VECTORS, draw_points
-from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes, pyplot
+from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DensityDisplay", "figure_density", "plot_density"]
+__all__ = ["DensityDisplay", "chosen_columns", "plot_density", "rows_shown"]
 
+OPERATIONS = 1e9
+"""That a density may take by default: a few seconds."""
 MASSES = (0.99, 0.95, 0.8, 0.5)
 """Of the predictive mass: what the regions of highest density hold."""
 
@@ -30,8 +31,8 @@ def plot_density(
     X: Any = None,  # noqa: N803
     *,
     columns: Sequence[Any] | None = None,
-    resolution: int = 100,
-    n_draws: int = 100,
+    resolution: int | None = None,
+    n_draws: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the predictive density of a fitted mixture in one or two columns, with the data.
@@ -47,10 +48,12 @@ def plot_density(
         Rows to show; by default those of the fit.
     columns : sequence of one or two names or positions, optional
         The columns; needed where there are more than two.
-    resolution : int, default=100
-        Points of the grid along each column.
-    n_draws : int, default=100
-        Draws that the density is averaged over at most, spread evenly over all.
+    resolution : int, optional
+        Points of the grid along each column; by default 100, or 60 if other columns are integrated
+        out.
+    n_draws : int, optional
+        Draws that the density is averaged over, spread evenly over all; by default at most 100, and
+        fewer where each takes long.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -114,18 +117,23 @@ class DensityDisplay:
         X: Any = None,  # noqa: N803
         *,
         columns: Sequence[Any] | None = None,
-        resolution: int = 100,
-        n_draws: int = 100,
+        resolution: int | None = None,
+        n_draws: int | None = None,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
         """Compute the density of a fitted mixture and draw it; see :func:`plot_density`."""
         check_fitted(estimator)
-        check_integer("resolution", resolution, minimum=2)
-        check_integer("n_draws", n_draws, minimum=1)
-        chosen = _chosen(estimator, columns)
-        names = [str(estimator.columns_.names[k]) for k in chosen]
-        data = _rows(estimator, X)[:, chosen]
+        if resolution is not None:
+            check_integer("resolution", resolution, minimum=2)
+        if n_draws is not None:
+            check_integer("n_draws", n_draws, minimum=1)
+        chosen = chosen_columns(estimator, columns)
+        every = column_names(estimator)
+        names = [every[k] for k in chosen]
+        if resolution is None:
+            resolution = 100 if len(every) == len(chosen) else 60
+        data = rows_shown(estimator, X)[:, chosen]
         positive = [estimator.columns_.declared[k] == "lognormal" for k in chosen]
         grid = [
             _places(column, resolution, only_positive)
@@ -133,6 +141,8 @@ class DensityDisplay:
         ]
         mesh = np.meshgrid(*grid, indexing="ij")
         at = np.column_stack([axis.ravel() for axis in mesh])
+        if n_draws is None:
+            n_draws = _affordable(estimator, len(at), len(every) - len(chosen))
         log_density = _log_density(estimator, at, chosen, n_draws)
         shape = tuple(places.size for places in grid)
         return cls(grid, log_density.reshape(shape), data, names).plot(ax=ax, **kwargs)
@@ -167,7 +177,8 @@ class DensityDisplay:
         shown = self.data[np.isfinite(self.data).all(axis=1)]
         if groups is None:
             ax.scatter(
-                *shown.T,
+                shown[:, 0],
+                shown[:, 1],
                 s=float(np.clip(1500 / max(len(shown), 1), 0.8, 6.0)),
                 color=INK,
                 linewidths=0,
@@ -219,61 +230,7 @@ class DensityDisplay:
         ax.set_ylabel("density", fontsize=8)
 
 
-def figure_density(
-    estimator: Any,
-    X: Any = None,  # noqa: N803
-    *,
-    columns: Sequence[Any] | None = None,
-    resolution: int = 100,
-    n_draws: int = 100,
-    figure: Figure | None = None,
-) -> Figure:
-    """Draw the paper's Figure 3: the data by cluster, the tree, and the predictive density.
-
-    Of one column there are only the tree and the density.
-
-    Parameters
-    ----------
-    estimator : DFPMixture
-        A fitted mixture.
-    X : array or data frame, optional
-        Rows to show beside the density; by default those of the fit.
-    columns, resolution, n_draws
-        As in :func:`plot_density`.
-    figure : matplotlib Figure or SubFigure, optional
-        An empty figure to fill; by default a new one.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    tree = tree_of(estimator)
-    chosen = _chosen(estimator, columns)
-    two = len(chosen) == 2
-    if figure is None:
-        size = (10.0, 3.4) if two else (7.5, 3.2)
-        figure = cast("Figure", pyplot().figure(figsize=size, layout="constrained"))
-    axes: Any = figure.subplots(1, 3 if two else 2, squeeze=False)[0]
-    density = DensityDisplay.from_estimator(
-        estimator, X, columns=chosen, resolution=resolution, n_draws=n_draws, ax=axes[-1]
-    )
-    labels = np.asarray(estimator.labels_)
-    if two:
-        groups = read_groups("labels", labels, labels.size)
-        draw_points(axes[0], data_of(estimator)[:, chosen], groups)
-        axes[0].set_xlim(axes[-1].get_xlim())
-        axes[0].set_ylim(axes[-1].get_ylim())
-        axes[0].set_xlabel(density.columns[0], fontsize=8, parse_math=False)
-        axes[0].set_ylabel(density.columns[1], fontsize=8, parse_math=False)
-        axes[0].set_title("data", fontsize=9, loc="left")
-    shown = DendrogramDisplay(tree, labels=labels_of(estimator, tree), names=False)
-    shown.plot(ax=axes[-2], orientation="top", supports="auto")
-    axes[-2].set_title("tree", fontsize=9, loc="left")
-    axes[-1].set_title("density", fontsize=9, loc="left")
-    return figure
-
-
-def _chosen(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
+def chosen_columns(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
     """Return the positions of the columns to show, which must be numbers."""
     names = list(check_fitted(estimator).columns_.names)
     wanted: Sequence[Any] = range(len(names)) if columns is None else columns
@@ -301,9 +258,13 @@ def _chosen(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
     return chosen
 
 
-def _rows(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
+def rows_shown(estimator: Any, X: Any = None) -> FloatArray:  # noqa: N803
+    """Return the rows to show, in the user's units: those given, or those of the fit."""
     if X is None:
-        return data_of(estimator)
+        data = data_of(estimator)
+        logs = [kind == "lognormal" for kind in estimator.columns_.declared]
+        data[:, logs] = np.exp(data[:, logs])
+        return data
     values, _ = read_data(X)
     if values.shape[1] != len(estimator.columns_):
         raise ValueError(
@@ -316,9 +277,16 @@ def _places(column: FloatArray, resolution: int, positive: bool) -> FloatArray:
     """Return a grid that covers a column with a margin; of positive numbers it stays above 0."""
     seen = column[np.isfinite(column)]
     low, high = (float(seen.min()), float(seen.max())) if seen.size else (-1.0, 1.0)
-    margin = 0.12 * (high - low) or 1.0
+    margin = 0.2 * (high - low) or 1.0
     start = low / 2 if positive and low <= margin else low - margin
     return np.linspace(start, high + margin, resolution)
+
+
+def _affordable(estimator: Any, n_places: int, n_gaps: int) -> int:
+    """Return a number of draws that takes a few seconds: from eight to a hundred."""
+    n_components = 2 * estimator.posterior_.draws[-1].parent.size
+    each = n_places * n_components * len(estimator.columns_) * (1 + n_gaps)
+    return int(np.clip(OPERATIONS / each, 8, 100))
 
 
 def _log_density(estimator: Any, at: FloatArray, chosen: list[int], n_draws: int) -> FloatArray:
@@ -347,4 +315,5 @@ def _region_levels(grid: list[FloatArray], log_density: FloatArray) -> list[floa
     mass = np.exp(log_density + cell).ravel()[order]
     within = np.cumsum(mass) / mass.sum()
     ranked = log_density.ravel()[order]
-    return [float(ranked[min(np.searchsorted(within, m), ranked.size - 1)]) for m in MASSES]
+    last = np.minimum(np.searchsorted(within, MASSES), ranked.size - 1)
+    return [float(level) for level in ranked[last]]

@@ -5,12 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.plotting.groups import main_branches
 from sticktree.plotting.lettering import one_line
+from sticktree.plotting.outline import Rows
+from sticktree.plotting.style import CLUSTERS
 from sticktree.tree import Tree
 
-__all__ = ["check_fitted", "check_tree", "data_of", "labels_of", "read_names", "tree_of"]
+__all__ = [
+    "check_fitted",
+    "check_tree",
+    "column_names",
+    "data_of",
+    "labels_of",
+    "names_of_data",
+    "read_names",
+    "rows_of",
+    "tree_of",
+]
 
 
 def check_tree(tree: Any) -> Tree:
@@ -37,15 +51,47 @@ def tree_of(estimator: Any) -> Tree:
     return check_tree(check_fitted(estimator).tree_)
 
 
-def labels_of(estimator: Any, tree: Tree) -> Any:
-    """Return the flat clusters of a fitted mixture; none, if it has rows that the tree has not."""
-    labels = np.asarray(estimator.labels_)
-    return labels if labels.size == tree.n_data else None
+def labels_of(estimator: Any) -> Any:
+    """Return the flat cluster of each datum of the tree, if there are colours for all of them.
+
+    Of more than twenty clusters the main branches of the tree take their place.
+    """
+    labels = np.asarray(estimator.labels_)[rows_of(estimator)]
+    if np.unique(labels).size <= len(CLUSTERS):
+        return labels
+    rows = Rows.of(tree_of(estimator))
+    group = np.empty(rows.n_rows)
+    group[rows.order] = main_branches(rows)
+    return np.where(group < 0, np.nan, group)
+
+
+def rows_of(estimator: Any) -> npt.NDArray[np.int64]:
+    """Return the row of the fit that each datum of the tree is: one of weight 0 is none."""
+    return np.unique(estimator._rows)
 
 
 def data_of(estimator: Any) -> FloatArray:
-    """Return the rows of the fit in the user's units."""
-    return np.asarray(check_fitted(estimator).data_, dtype=np.float64)
+    """Return a row for each datum of the tree as the model takes them, but in the user's units.
+
+    Lognormal columns are logarithms, and categories are codes.
+    """
+    first = np.unique(check_fitted(estimator)._rows, return_index=True)[1]
+    restored = estimator._preparation.restored(estimator._data[first])
+    return np.asarray(restored, dtype=np.float64)
+
+
+def column_names(estimator: Any) -> list[str]:
+    """Return the names of the columns of a fitted mixture: x0, x1, … if its data were an array."""
+    columns = estimator.columns_
+    if columns.container == "array":
+        return [f"x{k}" for k in range(len(columns))]
+    return [str(name) for name in columns.names]
+
+
+def names_of_data(estimator: Any) -> list[str]:
+    """Return the names of the columns of :func:`data_of`: those of logarithms say so."""
+    pairs = zip(column_names(estimator), estimator.columns_.declared, strict=True)
+    return [f"log {name}" if kind == "lognormal" else name for name, kind in pairs]
 
 
 def read_names(names: Any, tree: Tree) -> list[str] | None:

@@ -1,12 +1,18 @@
-"""The paper's Figures 1 and 2, drawn anew from random sticks and trees."""
+"""The paper's Figures 1 and 2, drawn anew from random sticks and trees, and 3, from a fit."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from sticktree.plotting.dendrogram import DendrogramDisplay
+from sticktree.plotting.density import DensityDisplay, chosen_columns, rows_shown
 from sticktree.plotting.diffusion import plot_diffusion
+from sticktree.plotting.display import labels_of, tree_of
+from sticktree.plotting.groups import read_groups
+from sticktree.plotting.scatter import draw_points
 from sticktree.plotting.sticks import plot_sticks
 from sticktree.plotting.style import branch_colours, pyplot
 from sticktree.plotting.tree import plot_tree
@@ -18,7 +24,7 @@ from sticktree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["figure_diffusion", "figure_recursive_sticks"]
+__all__ = ["figure_density", "figure_diffusion", "figure_recursive_sticks"]
 
 
 def figure_recursive_sticks(sticks: MassTree, *, tree_mass: float = 0.03) -> Figure:
@@ -59,3 +65,57 @@ def figure_diffusion(few: Simulation, many: Simulation) -> Figure:
     plot_diffusion(many, ax=axes[1], show_tree=False, colours=colours)
     axes[1].set_title(f"{many.tree.n_data:,} data that continue it", fontsize=10)
     return cast("Figure", figure)
+
+
+def figure_density(
+    estimator: Any,
+    X: Any = None,  # noqa: N803
+    *,
+    columns: Sequence[Any] | None = None,
+    resolution: int | None = None,
+    n_draws: int | None = None,
+    figure: Figure | None = None,
+) -> Figure:
+    """Draw the paper's Figure 3: the data by cluster, the tree, and the predictive density.
+
+    Of one column there are only the tree and the density.
+
+    Parameters
+    ----------
+    estimator : DFPMixture
+        A fitted mixture.
+    X : array or data frame, optional
+        Rows to show beside the density; by default those of the fit.
+    columns, resolution, n_draws
+        As in :func:`plot_density`.
+    figure : matplotlib Figure or SubFigure, optional
+        An empty figure to fill; by default a new one.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    tree = tree_of(estimator)
+    chosen = chosen_columns(estimator, columns)
+    two = len(chosen) == 2
+    if figure is None:
+        size = (10.0, 3.4) if two else (7.5, 3.2)
+        figure = cast("Figure", pyplot().figure(figsize=size, layout="constrained"))
+    axes: Any = figure.subplots(1, 3 if two else 2, squeeze=False)[0]
+    density = DensityDisplay.from_estimator(
+        estimator, X, columns=chosen, resolution=resolution, n_draws=n_draws, ax=axes[-1]
+    )
+    labels = labels_of(estimator)
+    if two:
+        data = rows_shown(estimator)[:, chosen]
+        draw_points(axes[0], data, read_groups("labels", labels, len(data)))
+        axes[0].set_xlim(axes[-1].get_xlim())
+        axes[0].set_ylim(axes[-1].get_ylim())
+        axes[0].set_xlabel(density.columns[0], fontsize=8, parse_math=False)
+        axes[0].set_ylabel(density.columns[1], fontsize=8, parse_math=False)
+        axes[0].set_title("data", fontsize=9, loc="left")
+    shown = DendrogramDisplay(tree, labels=labels, names=False)
+    shown.plot(ax=axes[-2], orientation="top", supports="auto")
+    axes[-2].set_title("tree", fontsize=9, loc="left")
+    axes[-1].set_title("density", fontsize=9, loc="left")
+    return figure

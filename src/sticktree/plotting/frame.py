@@ -104,7 +104,11 @@ class Frame:
         if size < SMALLEST_NAME or not len(names):
             rows.set_ticks([])
             return 0.0
-        rotation = 90 if self.upright else 0
+        rotation = 0
+        if self.upright:
+            row = self.lengths()[1] / abs(self.ax.get_xlim()[1] - self.ax.get_xlim()[0])
+            apart = float(np.diff(np.sort(at)).min(initial=np.inf)) * row
+            rotation = 0 if widest(names, size) + 3.0 < apart else 90
         rows.set_ticks(at, list(names), parse_math=False, rotation=rotation)
         if self.orientation == "left":
             self.ax.yaxis.tick_right()

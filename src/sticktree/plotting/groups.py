@@ -49,8 +49,10 @@ class Groups:
         """Return the colour of each datum; what is missing is pale grey."""
         return np.vstack([self.colour, rgb(REST)])[self.code]
 
-    def legend(self, ax: Axes, title: str | None = None, **kwargs: Any) -> Legend:
-        """Add a legend of the groups that occur to Axes."""
+    def legend(
+        self, ax: Axes, missing: str = "missing", more: dict[str, str] | None = None, **kwargs: Any
+    ) -> Legend:
+        """Add a legend of the groups that occur to Axes, of what is in none, and of ``more``."""
         from matplotlib.patches import Patch
 
         occurring = [k for k in range(len(self.names)) if (self.code == k).any()]
@@ -58,15 +60,16 @@ class Groups:
         texts = [self.names[k] for k in occurring]
         if (self.code < 0).any():
             face.append(rgb(REST))
-            texts.append("missing")
+            texts.append(missing)
+        for words, colour in (more or {}).items():
+            face.append(rgb(colour))
+            texts.append(words)
         # Labels that begin with an underscore would be left out: they are put in afterwards.
         legend = ax.legend(
-            [Patch(facecolor=colour) for colour in face],
+            [Patch(facecolor=shade) for shade in face],
             [str(k) for k in range(len(face))],
-            title=title,
             **{
                 "fontsize": 7,
-                "title_fontsize": 7,
                 "frameon": False,
                 "handlelength": 1.0,
                 "handleheight": 1.0,
@@ -78,7 +81,7 @@ class Groups:
         )
         for text, words in zip(legend.get_texts(), texts, strict=True):
             text.set_text(words)
-        as_it_is([*legend.get_texts(), legend.get_title()])
+        as_it_is(legend.get_texts())
         return legend
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -18,19 +18,26 @@ from sticktree.plotting.columns import (
     read_data,
     standardised,
 )
-from sticktree.plotting.display import check_tree, data_of, labels_of, read_names, tree_of
+from sticktree.plotting.display import (
+    check_tree,
+    data_of,
+    labels_of,
+    names_of_data,
+    read_names,
+    tree_of,
+)
 from sticktree.plotting.frame import Frame
 from sticktree.plotting.groups import Groups, read_groups
+from sticktree.plotting.heatmap_axes import HeatmapAxes, lay_out
 from sticktree.plotting.lettering import one_line
 from sticktree.plotting.outline import Rows
 from sticktree.plotting.strip import draw_strip
-from sticktree.plotting.style import CLASSES, pyplot
+from sticktree.plotting.style import CLASSES
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.gridspec import GridSpecBase
 
 __all__ = ["HeatmapAxes", "HeatmapDisplay", "plot_heatmap"]
 
@@ -38,17 +45,6 @@ MISSING = "#A0A0A0"
 """Grey of missing entries: no colour of the map is a grey as dark."""
 MOST_ROWS = 2000  # of the picture; more are averaged
 MOST_SPREAD = 3.0  # standard deviations at the ends of the map
-TREE, STRIP, TOP = 1.7, 0.12, 0.55  # inches
-
-
-class HeatmapAxes(NamedTuple):
-    """The Axes of a heat map: the map, the tree of the rows, and what else there is."""
-
-    heat: Axes
-    tree: Axes
-    columns: Axes | None
-    classes: Axes | None
-    scale: Axes
 
 
 def plot_heatmap(
@@ -165,13 +161,13 @@ class HeatmapDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the data of a fitted mixture beside its tree, coloured by its clusters.
+        """Draw the data of a fitted mixture beside its tree, coloured as in its dendrogram.
 
         Further arguments are those of :meth:`plot`.
         """
         tree = tree_of(estimator)
         if columns is None:
-            columns = [str(name) for name in estimator.columns_.names]
+            columns = names_of_data(estimator)
         display = cls(
             data_of(estimator),
             tree,
@@ -180,7 +176,7 @@ class HeatmapDisplay:
             else columns,
             names=names,
             classes=classes,
-            labels=labels_of(estimator, tree) if labels is None else labels,
+            labels=labels_of(estimator) if labels is None else labels,
         )
         return display.plot(ax=ax, **kwargs)
 
@@ -195,6 +191,8 @@ class HeatmapDisplay:
         """Draw; the arguments are those of :func:`plot_heatmap`."""
         if ax is not None and figure is not None:
             raise ValueError("ax and figure cannot both be given")
+        if ax is not None and ax.get_subplotspec() is None:
+            raise ValueError("ax must be one of a grid of subplots, got Axes without a grid")
         rows = Rows.of(self.tree)
         names = read_names(self.names, self.tree)
         classes = read_groups("classes", self.classes, self.tree.n_data, CLASSES)
@@ -202,71 +200,31 @@ class HeatmapDisplay:
         values = standardised(self.data) if standardise else self.data
         linkage = correlation_linkage(self.data) if order_columns else None
 
-        axes = self._axes(ax, figure, classes is not None, linkage is not None)
+        axes = lay_out(
+            self.data.shape,
+            ax,
+            figure,
+            has_classes=classes is not None,
+            has_linkage=linkage is not None,
+        )
         order = np.arange(values.shape[1])
         if linkage is not None and axes.columns is not None:
             order = draw_linkage(axes.columns, linkage)
         self._draw_heat(axes, values[rows.order][:, order], standardise)
         frame = Frame(axes.heat, "left")
         frame.limit(-0.5, values.shape[1] - 0.5, rows.n_rows)
-        # Names change the size of the map, and so whether there is room for others.
-        name_columns(axes.heat, [one_line(self.columns[k]) for k in order])
-        _, across = frame.lengths()
-        width = 0.0
-        if names is not None:
-            texts = [names[i] for i in rows.order]
-            at = np.arange(0.5, rows.n_rows)
-            width = frame.name_rows(at, texts, across / rows.n_rows)
-        else:
-            axes.heat.set_yticks([])
-        if classes is not None and axes.classes is not None:
-            self._draw_classes(axes, classes, rows, width)
+        at = np.arange(0.5, rows.n_rows)
+        texts = [] if names is None else [names[i] for i in rows.order]
+        # Names of rows take room from columns and those of columns from rows: it takes two rounds.
+        for first in (True, False):
+            name_columns(axes.heat, [one_line(self.columns[k]) for k in order])
+            width = frame.name_rows(at, texts, frame.lengths()[1] / rows.n_rows)
+            if first:
+                self._draw_classes(axes, classes, rows, width)
         self._draw_tree(axes.tree, rows, labels)
         self.axes_, self.ax_ = axes, axes.heat
         self.figure_ = axes.heat.figure.figure
         return self
-
-    def _axes(
-        self, ax: Axes | None, figure: Figure | None, has_classes: bool, has_linkage: bool
-    ) -> HeatmapAxes:
-        """Make the Axes: the trees at the left and above, the scale in the corner."""
-        n_rows, n_columns = self.data.shape
-        wide = float(np.clip(0.26 * n_columns, 1.8, 6.5))
-        high = float(np.clip(0.14 * n_rows, 2.0, 7.5))
-        widths = [TREE, *([STRIP] if has_classes else []), wide]
-        shape: dict[str, Any] = {
-            "nrows": 2,
-            "ncols": len(widths),
-            "width_ratios": widths,
-            "height_ratios": [TOP, high],
-            "wspace": 0.02,
-            "hspace": 0.02,
-        }
-        grid: GridSpecBase
-        if ax is not None:
-            place = ax.get_subplotspec()
-            if place is None:
-                raise ValueError("ax must be one of a grid of subplots, got Axes without a grid")
-            ax.set_axis_off()
-            home: Any = ax.figure
-            grid = place.subgridspec(**shape)
-        else:
-            if figure is None:
-                size = (sum(widths) + 1.1, TOP + high + 0.6)
-                figure = pyplot().figure(figsize=size, layout="constrained")
-            home = figure
-            grid = home.add_gridspec(**shape)
-        heat = home.add_subplot(grid[1, -1])
-        side = home.add_subplot(grid[1, 0])
-        strip = home.add_subplot(grid[1, 1]) if has_classes else None
-        above = home.add_subplot(grid[0, -1]) if has_linkage else None
-        corner = home.add_subplot(grid[0, 0])
-        corner.set_axis_off()
-        scale = corner.inset_axes((0.05, 0.52, 0.8, 0.2))
-        engine = heat.figure.figure.get_layout_engine()
-        if ax is None and engine is not None and engine.adjust_compatible is False:
-            engine.set(w_pad=0.02, h_pad=0.02)
-        return HeatmapAxes(heat, side, above, strip, scale)
 
     @staticmethod
     def _draw_heat(axes: HeatmapAxes, values: FloatArray, standardise: bool) -> None:
@@ -304,8 +262,6 @@ class HeatmapDisplay:
         )
         bar.outline.set_visible(False)
         axes.scale.tick_params(labelsize=6, length=2, pad=1)
-        if np.isnan(values).any():
-            label += "\n(grey: missing)"
         if standardise:
             bar.set_ticks([-math.floor(high), 0, math.floor(high)])
         else:
@@ -316,18 +272,26 @@ class HeatmapDisplay:
         axes.heat.spines[:].set_visible(False)
         axes.heat.tick_params(length=0)
 
-    @staticmethod
-    def _draw_classes(axes: HeatmapAxes, classes: Groups, rows: Rows, width: float) -> None:
+    def _draw_classes(
+        self, axes: HeatmapAxes, classes: Groups | None, rows: Rows, width: float
+    ) -> None:
+        """Draw the strip of classes, and a legend of them and of what is missing."""
         from matplotlib.transforms import ScaledTranslation
 
-        assert axes.classes is not None
-        frame = Frame(axes.classes, "left")
-        frame.limit(0.0, 1.0, rows.n_rows)
-        draw_strip(frame, classes.of_rows()[rows.order], 0.0, 1.0)
-        axes.classes.set_axis_off()
-        shift = ScaledTranslation((width + 8.0) / 72, 0, frame.figure.dpi_scale_trans)
-        classes.legend(
+        if classes is not None and axes.classes is not None:
+            frame = Frame(axes.classes, "left")
+            frame.limit(0.0, 1.0, rows.n_rows)
+            draw_strip(frame, classes.of_rows()[rows.order], 0.0, 1.0)
+            axes.classes.set_axis_off()
+        gaps = {"entry missing": MISSING} if np.isnan(self.data).any() else {}
+        if classes is None and not gaps:
+            return
+        figure = axes.heat.figure.figure
+        shift = ScaledTranslation((width + 8.0) / 72, 0, figure.dpi_scale_trans)
+        shown = Groups(np.empty(0, dtype=np.int32), [], np.empty((0, 3)))
+        (classes or shown).legend(
             axes.heat,
+            more=gaps,
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
             bbox_transform=axes.heat.transAxes + shift,

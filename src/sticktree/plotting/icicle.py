@@ -126,12 +126,12 @@ class IcicleDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the tree of a fitted mixture, coloured by its clusters.
+        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
 
         Further arguments are those of :meth:`plot`.
         """
         tree = tree_of(estimator)
-        labels = labels_of(estimator, tree) if labels is None else labels
+        labels = labels_of(estimator) if labels is None else labels
         return cls(tree, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
 
     def plot(

@@ -80,7 +80,7 @@ class LeavesPerLevelDisplay:
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw; the argument is that of :func:`plot_leaves_per_level`."""
         from matplotlib.collections import PolyCollection
-        from matplotlib.ticker import MaxNLocator, ScalarFormatter
+        from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
         n_levels = self.counts.shape[1]
         ax = new_axes(ax, (float(np.clip(1.2 + 0.9 * n_levels, 3.0, 8.0)), 3.2))
@@ -97,9 +97,9 @@ class LeavesPerLevelDisplay:
         smallest, largest = self.counts.min(), self.counts.max()
         if largest / smallest > LOG_FROM:
             ax.set_yscale("log", base=2)
-            ax.yaxis.set_major_formatter(ScalarFormatter())
-            ax.yaxis.set_minor_locator(MaxNLocator(1))
-            ax.set_ylim(smallest * 0.75, largest * 1.35)
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            ax.yaxis.set_minor_locator(NullLocator())
+            ax.set_ylim((smallest - 0.5) * 0.9, largest * 1.5)
         else:
             ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
             margin = 0.08 * (largest - smallest + 1)

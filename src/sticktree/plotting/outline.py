@@ -19,7 +19,7 @@ from sticktree.tree import Tree
 __all__ = ["Outline", "Rows"]
 
 SOON = 0.03
-"""Of all time: what leaves a branch so shortly before its end still belongs to its end."""
+"""Of all time: what happens to a branch so shortly before its end belongs to its end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +115,10 @@ class Outline:
         """Find the branches with at least ``smallest`` rows."""
         tree = rows.tree
         kept = tree.count >= min(smallest, rows.n_rows)
+        if smallest > 1:
+            _join_late(rows, kept)
         n_kept = np.zeros(tree.n_nodes, dtype=np.int32)
         np.add.at(n_kept, tree.parent[1:][kept[1:]], 1)
-        if smallest > 1:
-            _join_late_losses(rows, kept, n_kept)
         # At a node with data of its own a branch ends too, if these have rows that are shown.
         ends = kept & ((n_kept != 1) | ((tree.own_count > 0) & (smallest <= 1)))
         node = np.flatnonzero(ends).astype(np.int32)
@@ -183,6 +183,24 @@ class Outline:
         """Where each branch lies among the rows, which are one wide: row r is from r to r + 1."""
         return np.asarray((self.first + self.last) / 2.0)
 
+    def best_supported(self) -> IntArray:
+        """Return the node with the largest support along each branch; its end, if none is known.
+
+        A branch that loses rows on its way is a chain of nodes, each with a support of its own.
+        """
+        tree = self.rows.tree
+        best = self.node.copy()
+        if tree.support is None:
+            return best
+        support = np.nan_to_num(tree.support, nan=-1.0)
+        for k, until in enumerate(np.where(self.above >= 0, self.node[self.above], -1)):
+            w = int(tree.parent[best[k]])
+            while w != until:
+                if support[w] >= support[best[k]]:
+                    best[k] = w
+                w = int(tree.parent[w])
+        return best
+
     def dust(self) -> list[tuple[int, int, int]]:
         """Return the dust of chains and forks: branch, first row and one beyond the last of each.
 
@@ -203,15 +221,14 @@ class Outline:
         ]
 
 
-def _join_late_losses(
-    rows: Rows, kept: npt.NDArray[np.bool_], n_kept: npt.NDArray[np.int32]
-) -> None:
-    """Let branches that do not fork end where their last losses begin, in place."""
+def _join_late(rows: Rows, kept: npt.NDArray[np.bool_]) -> None:
+    """Let a branch end where all that follows, of what is kept, happens soon; in place."""
     tree = rows.tree
-    for node in np.flatnonzero(kept & (n_kept == 0)):
-        until = tree.time[node] - SOON * rows.end
-        w = int(node)
-        while w > 0 and n_kept[tree.parent[w]] == 1 and tree.time[tree.parent[w]] >= until:
-            kept[w] = False
-            w = int(tree.parent[w])
-            n_kept[w] = 0
+    latest = np.where(kept, tree.time, -np.inf)
+    for nodes in reversed(tree._levels[1:]):
+        np.maximum.at(latest, tree.parent[nodes], latest[nodes])
+    ended = latest - tree.time <= SOON * rows.end
+    for nodes in tree._levels[1:]:
+        above = tree.parent[nodes]
+        kept[nodes[ended[above]]] = False
+        ended[nodes] |= ended[above]

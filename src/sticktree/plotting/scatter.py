@@ -8,7 +8,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.plotting.columns import read_data, standardised
-from sticktree.plotting.display import check_fitted, data_of
+from sticktree.plotting.display import data_of, labels_of, names_of_data
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.style import CLASSES, INK, new_axes, rgb
 
@@ -102,9 +102,9 @@ class ScatterDisplay:
         cls, estimator: Any, *, classes: Any = None, ax: Axes | None = None, **kwargs: Any
     ) -> Self:
         """Draw the data of a fitted mixture, coloured by its clusters, or by class if given."""
-        data = data_of(check_fitted(estimator))
-        names = [str(name) for name in estimator.columns_.names]
-        labels = estimator.labels_ if classes is None else None
+        data = data_of(estimator)
+        names = names_of_data(estimator)
+        labels = labels_of(estimator) if classes is None else None
         return cls(data, labels=labels, classes=classes, columns=names).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -119,7 +119,8 @@ class ScatterDisplay:
         ax.set_xlabel(names[0], fontsize=8, parse_math=False)
         ax.set_ylabel(names[1], fontsize=8, parse_math=False)
         if groups is not None and (self.labels is None or len(groups.names) <= MOST_LEGEND):
-            groups.legend(ax, loc="upper left", bbox_to_anchor=(1.02, 1.0))
+            rest = "none" if self.classes is None else "missing"
+            groups.legend(ax, rest, loc="upper left", bbox_to_anchor=(1.02, 1.0))
         self.ax_, self.figure_ = ax, ax.figure.figure
         return self
 

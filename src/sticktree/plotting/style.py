@@ -42,7 +42,7 @@ CLUSTERS = (
 # Classes have colours of their own, Paul Tol's muted ones first, so that a reader never takes a
 # class for a cluster.
 CLASSES = (
-    *("#332288", "#DDCC77", "#117733", "#88CCEE", "#882255", "#44AA99", "#CC6677", "#999933"),
+    *("#332288", "#DDCC77", "#CC6677", "#88CCEE", "#117733", "#44AA99", "#882255", "#999933"),
     *("#AA4499", "#4B3C00", "#87C3A5", "#698700", "#693C96", "#6996F0", "#B4B44B", "#3C5A1E"),
     *("#5AB4D2", "#B44B69", "#7887B4"),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sticktree.checks import FloatArray
@@ -14,6 +16,9 @@ __all__ = ["write_supports"]
 
 SHARE = 0.02
 """Of the rows: branches with fewer are not worth a number."""
+WORTH = 0.05
+"""Smaller supports are told by thin lines alone."""
+BESIDE = 1.0  # points between line and text
 MOST = 60
 """Numbers in one picture: beyond that nobody reads them."""
 
@@ -27,21 +32,22 @@ def write_supports(
     """
     support = outline.rows.tree.support
     assert support is not None
-    value = support[outline.node]
-    n_rows = outline.rows.n_rows
-    least = 2 if everywhere else max(2, SHARE * n_rows)
-    wanted = (outline.count >= least) & (outline.above >= 0) & ~np.isnan(value)
+    best = outline.best_supported()
+    value, until = support[best], outline.rows.tree.time[best]
+    least = 2 if everywhere else max(2, SHARE * outline.rows.n_rows)
+    wanted = (outline.count >= least) & (outline.above >= 0)
+    wanted &= ~np.isnan(value) if everywhere else value >= WORTH
     candidates = np.flatnonzero(wanted)
     candidates = candidates[np.argsort(-outline.count[candidates], kind="stable")]
     taken = _boxes_of_lines(outline, units)
     n_written = 0
     for k in candidates:
         text = _format(float(value[k]))
-        box = _place(outline, int(k), _size(frame, text), taken, units)
+        box = _place(outline, int(k), float(until[k]), _size(frame, text), taken, units)
         if box is None:
             continue
         taken = np.vstack([taken, box])
-        _write(frame, box, text, units)
+        _write(frame, outline.middle[k], box, text, units)
         n_written += 1
         if n_written == MOST:
             break
@@ -74,27 +80,28 @@ def _boxes_of_lines(outline: Outline, units: tuple[float, float]) -> FloatArray:
 
 def _size(frame: Frame, text: str) -> tuple[float, float]:
     """Return the extent of a text along times and across rows, in points."""
-    width, height = 0.64 * SMALLEST * len(text), 0.8 * SMALLEST
+    width, height = 0.64 * SMALLEST * len(text), 1.0 * SMALLEST
     return (height, width) if frame.upright else (width, height)
 
 
 def _place(
     outline: Outline,
     k: int,
+    until: float,
     size: tuple[float, float],
     taken: FloatArray,
     units: tuple[float, float],
 ) -> FloatArray | None:
-    """Return a box beside the branch's line, at its end, or None if there is no room for it."""
+    """Return a box beside the branch's line, before a time, or None if there is no room for it."""
     time, row = units
     along, across = size
-    far = outline.end[k] * time - 1.5
-    near = far - along
-    if near < outline.begin[k] * time + 1.0:
+    near = max(until * time - 1.5 - along, outline.begin[k] * time + 1.5)
+    far = near + along
+    if far > outline.end[k] * time:
         return None
     middle = outline.middle[k] * row
-    before = np.array([near, far, middle - 1.2 - across, middle - 1.2])
-    after = np.array([near, far, middle + 1.2, middle + 1.2 + across])
+    before = np.array([near, far, middle - BESIDE - across, middle - BESIDE])
+    after = np.array([near, far, middle + BESIDE, middle + BESIDE + across])
     for box in (before, after):
         inside = box[2] >= 0 and box[3] <= outline.rows.n_rows * row
         clash = (
@@ -108,9 +115,28 @@ def _place(
     return None
 
 
-def _write(frame: Frame, box: FloatArray, text: str, units: tuple[float, float]) -> None:
+def _write(
+    frame: Frame, middle: float, box: FloatArray, text: str, units: tuple[float, float]
+) -> None:
+    """Write a text into its box, tied to the line so that it stays there if Axes change size."""
     time, row = units
-    x, y = frame.xy((box[0] + box[1]) / 2 / time, (box[2] + box[3]) / 2 / row)
-    frame.ax.text(
-        x, y, text, fontsize=SMALLEST, color=INK, ha="center", va="center_baseline", zorder=5
+    before = box[3] <= middle * row
+    # Towards the root, and away from the line.
+    root = {"left": "right", "right": "left", "top": "bottom", "bottom": "top"}[frame.orientation]
+    place: dict[str, Any]
+    if frame.upright:
+        place = {"ha": "right" if before else "left", "va": root}
+        offset = (-BESIDE if before else BESIDE, 0.0)
+    else:
+        place = {"ha": root, "va": "bottom" if before else "top"}
+        offset = (0.0, BESIDE if before else -BESIDE)
+    frame.ax.annotate(
+        text,
+        tuple(frame.xy(box[1] / time, middle)),
+        xytext=offset,
+        textcoords="offset points",
+        fontsize=SMALLEST,
+        color=INK,
+        zorder=5,
+        **place,
     )

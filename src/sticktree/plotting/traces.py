@@ -24,6 +24,7 @@ __all__ = ["TracesDisplay", "plot_traces"]
 MOST_SCALARS = 12
 MOST_POINTS = 2000  # of a trace; more are left out evenly
 MOST_STEPS = 40  # distinct numbers that are shown as bars and not as a curve
+WIDE = 8.0  # largest number, in units of the median, from which there is a log scale
 LIMIT = 1.05
 """R-hat from which chains are said to disagree."""
 ALARM = "#B2182B"
@@ -127,8 +128,9 @@ class TracesDisplay:
             axes = axes.reshape(n_scalars, 2)
         shade = colours(self.posterior.n_chains)
         for (left, right), (name, values) in zip(axes, self.scalars.items(), strict=True):
-            _draw_density(left, values, shade)
-            _draw_trace(right, values, shade)
+            wide = _is_wide(values)
+            _draw_density(left, values, shade, wide)
+            _draw_trace(right, values, shade, wide)
             left.set_title(name, fontsize=8, loc="left", pad=3, parse_math=False)
             self._write_diagnosis(right, name)
         for right in axes[:-1, 1]:
@@ -190,7 +192,14 @@ def _named(every: dict[str, FloatArray], names: Sequence[str]) -> dict[str, Floa
     return chosen
 
 
-def _draw_density(ax: Axes, values: FloatArray, shade: FloatArray) -> None:
+def _is_wide(values: FloatArray) -> bool:
+    """Tell whether numbers need a log scale: all positive, and some far above the middle."""
+    if not (values > 0).all() or not np.isfinite(values).all():
+        return False
+    return bool(values.max() > WIDE * np.median(values))
+
+
+def _draw_density(ax: Axes, values: FloatArray, shade: FloatArray, wide: bool) -> None:
     """Draw the density of each chain: bars of whole numbers, or a curve."""
     finite = values[np.isfinite(values)]
     distinct = np.unique(finite)
@@ -200,9 +209,11 @@ def _draw_density(ax: Axes, values: FloatArray, shade: FloatArray) -> None:
         if draws.size < 2 or np.ptp(draws) == 0 or whole:
             _draw_steps(ax, draws, tuple(colour))
         else:
-            _draw_curve(ax, draws, tuple(colour))
+            _draw_curve(ax, draws, tuple(colour), wide)
     ax.set_ylim(0.0, None)
     ax.set_yticks([])
+    if wide and not whole:
+        ax.set_xscale("log")
     _plain(ax)
 
 
@@ -220,32 +231,48 @@ def _draw_steps(ax: Axes, draws: FloatArray, colour: Any) -> None:
     ax.stairs(share, edges, color=colour, linewidth=1.0)
 
 
-def _draw_curve(ax: Axes, draws: FloatArray, colour: Any) -> None:
+def _draw_curve(ax: Axes, draws: FloatArray, colour: Any, wide: bool) -> None:
+    """Draw a kernel density; of wide numbers that of their logarithms."""
     from scipy.stats import gaussian_kde
 
+    if wide:
+        draws = np.log(draws)
     low, high = draws.min(), draws.max()
     margin = 0.1 * (high - low)
     grid = np.linspace(low - margin, high + margin, 200)
-    ax.plot(grid, gaussian_kde(draws)(grid), color=colour, linewidth=1.0)
+    density = gaussian_kde(draws)(grid)
+    ax.plot(np.exp(grid) if wide else grid, density, color=colour, linewidth=1.0)
 
 
-def _draw_trace(ax: Axes, values: FloatArray, shade: FloatArray) -> None:
+def _draw_trace(ax: Axes, values: FloatArray, shade: FloatArray, wide: bool) -> None:
     step = -(-values.shape[1] // MOST_POINTS)
     at = np.arange(0, values.shape[1], step)
     for chain, colour in zip(values, shade, strict=True):
         ax.plot(at, chain[at], color=tuple(colour), linewidth=0.5, alpha=0.85)
     if values.shape[1] > 1:
         ax.set_xlim(0, values.shape[1] - 1)
+    if wide:
+        ax.set_yscale("log")
     _plain(ax)
 
 
 def _plain(ax: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogLocator,
+        MaxNLocator,
+        NullLocator,
+        ScalarFormatter,
+    )
 
+    for axis, most in ((ax.xaxis, 5), (ax.yaxis, 3)):
+        if axis.get_scale() == "log":
+            axis.set_major_locator(LogLocator(numticks=most))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_locator(NullLocator())
+        elif len(axis.get_ticklocs()):
+            axis.set_major_locator(MaxNLocator(most, min_n_ticks=2))
+            # Numbers in full: an offset in the corner is easily overlooked.
+            axis.set_major_formatter(ScalarFormatter(useOffset=False))
     ax.tick_params(labelsize=6, length=2)
-    ax.xaxis.set_major_locator(MaxNLocator(5, min_n_ticks=2))
-    if ax.get_yticks().size:
-        ax.yaxis.set_major_locator(MaxNLocator(3, min_n_ticks=2))
-    # Numbers in full: an offset in the corner is easily overlooked.
-    ax.ticklabel_format(useOffset=False, axis="both")
     ax.spines[["top", "right"]].set_visible(False)

@@ -37,13 +37,15 @@ def best_draw(draws: Sequence[Draw], level: int, loss: Loss = "vi") -> Draw:
     growth(loss, 0)
     labels = labels_at(draws, level)
     n_draws, n_data = labels.shape
-    candidates = np.arange(n_draws)
     affordable = int(STEPS // (n_draws * n_data))
-    if n_draws > affordable:
+    candidates = np.arange(n_draws)
+    if n_draws <= affordable:
+        losses = _losses_to_each_other(labels, loss)
+    else:
         few = max(affordable // 2, 1)
         rough = _losses(labels, labels[spread(range(n_draws), few)], loss)
         candidates = np.sort(np.argsort(rough, kind="stable")[:few])
-    losses = _losses(labels[candidates], labels, loss)
+        losses = _losses(labels[candidates], labels, loss)
     # Of equals the first, so that rounding does not decide.
     best = int(candidates[np.argmax(losses <= losses.min() + 1e-12 * abs(losses.min()))])
     return spread(draws, MAX_DRAWS)[best]
@@ -56,4 +58,18 @@ def _losses(candidates: IntArray, draws: IntArray, loss: Loss) -> FloatArray:
     delta = np.diff(growth(loss, draws.shape[1]))
     shared = np.array([shared_sums(z, draws, delta).mean() for z in candidates])
     losses: FloatArray = own_sums(candidates, delta) - 2.0 * shared
+    return losses
+
+
+def _losses_to_each_other(draws: IntArray, loss: Loss) -> FloatArray:
+    """Return the same of all draws, each pair compared once."""
+    from sticktree.posterior.contingency import own_sums, shared_sums
+
+    delta = np.diff(growth(loss, draws.shape[1]))
+    shared = np.zeros(len(draws))
+    for k, labels in enumerate(draws):
+        with_later = shared_sums(labels, draws[k:], delta)
+        shared[k] += with_later.sum()
+        shared[k + 1 :] += with_later[1:]
+    losses: FloatArray = own_sums(draws, delta) - 2.0 * shared / len(draws)
     return losses

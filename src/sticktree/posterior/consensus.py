@@ -6,13 +6,14 @@ pair of rows meets; average linkage of those means is the consensus tree.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, check_integer
+from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.posterior.draws import Draw
 from sticktree.posterior.levels import MAX_DRAWS, spread
-from sticktree.posterior.linkage import Integers, average_linkage, most_often_with
 from sticktree.posterior.support import support
 from sticktree.posterior.together import mean_meeting_levels
 from sticktree.tree import Tree
@@ -53,6 +54,8 @@ def consensus_tree(
     Tree
         With times and supports.
     """
+    from sticktree.posterior.linkage import average_linkage
+
     max_exact = check_integer("max_exact", max_exact, minimum=2)
     used = spread(draws, check_integer("max_draws", max_draws, minimum=1))
     group = _groups(used, max_exact)
@@ -68,7 +71,7 @@ def consensus_tree(
 class Members:
     """Groups of rows: which there are, and rows that stand for them."""
 
-    def __init__(self, group: Integers) -> None:
+    def __init__(self, group: npt.NDArray[np.int64]) -> None:
         self.size = np.bincount(group)
         self.rows = np.argsort(group, kind="stable")
         self.start = np.cumsum(self.size) - self.size
@@ -85,7 +88,7 @@ class Members:
         offset = rng.integers(self.size, size=(n, self.size.size))
         return list(self.rows[self.start + offset])
 
-    def pick_pairs(self, rng: np.random.Generator) -> tuple[Integers, Integers]:
+    def pick_pairs(self, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         """Return two different rows of each group of several."""
         several = np.flatnonzero(self.size > 1)
         size, start = self.size[several], self.start[several]
@@ -112,6 +115,8 @@ def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
         if finer.max() >= most:
             break
         group = finer
+    from sticktree.posterior.linkage import most_often_with
+
     leaves = np.stack([draws[k].leaf for k in order]).astype(np.int32)
     for _ in range(GROUPING_ROUNDS):
         better = most_often_with(leaves, group.astype(np.int64))
@@ -132,7 +137,7 @@ def _levels_inside(draws: list[Draw], members: Members, rng: np.random.Generator
 def _grown(
     members: Members,
     inside: FloatArray,
-    joins: tuple[Integers, Integers, FloatArray],
+    joins: tuple[npt.NDArray[Any], npt.NDArray[Any], FloatArray],
     leaf_time: float,
 ) -> Tree:
     """Return the tree of rows, groups and joins of groups."""

@@ -54,11 +54,13 @@ def own_sums(draws: IntArray, delta: FloatArray) -> FloatArray:
     total = np.zeros(n_draws)
     count = np.zeros(n_data, dtype=np.int32)
     for s in range(n_draws):
+        running = 0.0
         for j in draws[s]:
-            total[s] += delta[count[j]]
+            running += delta[count[j]]
             count[j] += 1
         for j in draws[s]:
             count[j] = 0
+        total[s] = running
     return total
 
 
@@ -70,13 +72,15 @@ def shared_sums(labels: IntArray, draws: IntArray, delta: FloatArray) -> FloatAr
     total = np.zeros(n_draws)
     count = np.zeros(n_data, dtype=np.int32)
     for s in range(n_draws):
+        running = 0.0
         for k in range(start.size - 1):
             for at in range(start[k], start[k + 1]):
                 j = draws[s, order[at]]
-                total[s] += delta[count[j]]
+                running += delta[count[j]]
                 count[j] += 1
             for at in range(start[k], start[k + 1]):
                 count[draws[s, order[at]]] = 0
+        total[s] = running
     return total
 
 

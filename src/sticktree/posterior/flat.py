@@ -86,19 +86,17 @@ def flat_clustering(
         raise ValueError(f"tree must have {n_data} data, as the draws have, got {tree.n_data}")
     rng = np.random.default_rng(0) if rng is None else check_generator(rng)
 
+    cut = None if tree is None else cut_of_least_loss(tree, draws, loss, n_clusters)
+    if nested:
+        if cut is None:
+            raise ValueError(
+                f"n_clusters={n_clusters}: no cut of this tree has so many clusters, as some of "
+                "its branches part into several at once; take another number, or nested=False"
+            )
+        return number_clusters(cut, tree)
     starts = [_best_of_draws(draws, loss, n_clusters), np.zeros(n_data, dtype=np.int32)]
-    if tree is not None:
-        cut = cut_of_least_loss(tree, draws, loss, n_clusters)
-        if nested:
-            if cut is None:
-                raise ValueError(
-                    f"n_clusters={n_clusters}: no cut of this tree has so many clusters, as some "
-                    "of its branches part into several at once; take another number, or "
-                    "nested=False"
-                )
-            return number_clusters(cut, tree)
-        if cut is not None:
-            starts.append(as_clustering(cut, n_data))
+    if cut is not None:
+        starts.append(as_clustering(cut, n_data))
     order = np.argsort(expected_losses(np.array(starts), draws, loss), kind="stable")
     starts = [starts[k] for k in order]
     found = search(draws, loss, starts, n_clusters, rng)

@@ -94,4 +94,5 @@ def tree_space_words(posterior: Posterior) -> str:
     name = "sticktree.posterior.tree_space"
     if posterior.n_chains < 2 or find_spec(name) is None:
         return ""
-    return str(import_module(name).tree_space(posterior).in_words())
+    words = import_module(name).tree_space(posterior).in_words()
+    return f"Compared as whole trees, {words}."

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.report.features import Features
 from sticktree.report.packing import packed, packed_column
@@ -81,15 +82,13 @@ def _density(estimator: Any, axes: list[_Axis]) -> dict[str, Any]:
 
 def _log_predictive(estimator: Any, axes: list[_Axis], grid: FloatArray) -> FloatArray:
     """Return log densities of places on the axes, with respect to these places."""
-    from sticktree.blas import one_thread
+    from sticktree.posterior.levels import spread
     from sticktree.posterior.prediction import log_predictive
 
     logs = np.array([axis.log for axis in axes])
     encoded = np.where(logs, grid * np.log(10.0), grid)
     x = estimator._preparation.standardised(encoded)
-    draws = estimator.posterior_.draws
-    size = min(len(draws), MOST_DRAWS)
-    draws = [draws[k] for k in np.linspace(0, len(draws) - 1, size).astype(int)]
+    draws = spread(estimator.posterior_.draws, MOST_DRAWS)
     with one_thread():
         log_density = log_predictive(x, draws, estimator._data, estimator._model_)
     units = np.log(estimator._preparation.spread).sum() - logs.sum() * np.log(np.log(10.0))
@@ -157,7 +156,8 @@ def principal_axes(features: Features) -> tuple[FloatArray, FloatArray, FloatArr
         owner += [d] * blocks[-1].shape[1]
     x = np.hstack(blocks)
     x = x - x.mean(axis=0)
-    variances, vectors = np.linalg.eigh(x.T @ x / len(x))
+    with one_thread():
+        variances, vectors = np.linalg.eigh(x.T @ x / len(x))
     variances, vectors = np.maximum(variances[::-1][:2], 0.0), vectors[:, ::-1][:, :2]
     # The sign of an axis is free: its largest entry points upward, so pages do not change.
     vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)

@@ -113,8 +113,7 @@ def _model(estimator: Any) -> str:
     lines = [
         [
             str(row["name"]),
-            f"{row['elpd']:.1f}",
-            f"{row['difference']:.1f}",
+            *(f"{row[key]:.1f}".replace("-", "−") for key in ("elpd", "difference")),
             f"{row['se_difference']:.1f}",
             f"{row['weight']:.2f}",
             str(row["n_bad_k"]),

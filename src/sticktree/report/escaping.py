@@ -38,7 +38,7 @@ def isolated(value: object) -> str:
 
 
 def script_json(value: Any) -> str:
-    """Return JSON for a data block: no ``<``, ``>`` or ``&``, and ASCII only.
+    r"""Return JSON for a data block: no ``<``, ``>`` or ``&``, and ASCII only.
 
     Without ``<`` nothing in it can end the element. A browser's JSON reader turns the escapes back.
 
@@ -46,7 +46,7 @@ def script_json(value: Any) -> str:
     --------
     >>> from sticktree.report.escaping import script_json
     >>> script_json({"cell": "</script>"})
-    '{"cell":"\\\\u003c/script\\\\u003e"}'
+    '{"cell":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":

@@ -23,7 +23,7 @@ class Classes:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Classes:
-        """Number classes: numbers by size, all else as text; None and NaN are no class."""
+        """Give classes numbers, sorted by size or as text; None and NaN are no class."""
         known = [None if _is_missing(value) else value for value in values]
         distinct = {value for value in known if value is not None}
         numeric = all(isinstance(value, int | float | np.number) for value in distinct)
@@ -65,8 +65,7 @@ class Rows:
         n_data = int(estimator.tree_.n_data)
         n_rows = len(estimator.labels_)
         # Weights may repeat rows, or leave some out of the tree.
-        data_rows = np.asarray(getattr(estimator, "_rows", np.arange(n_rows)))
-        number, first = np.unique(data_rows, return_index=True)
+        number = np.unique(getattr(estimator, "_rows", np.arange(n_rows)))
         if number.size != n_data:
             raise ValueError(
                 f"estimator.tree_ must have a datum for each of the {number.size} rows of the fit, "
@@ -89,7 +88,7 @@ class Rows:
         classed = of_rows("classes", classes)
         confidence = getattr(estimator, "confidence_", None)
         return cls(
-            values=_values(estimator, data_rows.size, n_rows, number, first),
+            values=_values(estimator, number),
             number=number.astype(np.int64),
             label=np.asarray(estimator.labels_, dtype=np.int64)[number],
             confidence=None if confidence is None else np.asarray(confidence, dtype=float)[number],
@@ -98,24 +97,14 @@ class Rows:
         )
 
 
-def _values(
-    estimator: Any,
-    n_data: int,
-    n_rows: int,
-    number: npt.NDArray[np.int64],
-    first: npt.NDArray[np.int64],
-) -> FloatArray:
-    """Return the rows of the tree in the user's units."""
-    given = getattr(estimator, "data_", None)
-    if given is not None:
-        values = np.array(given, dtype=np.float64)
-        return values[number] if len(values) == n_rows else values[first]
-    values = estimator._preparation.restored(estimator._data)[first]
+def _values(estimator: Any, number: npt.NDArray[np.int64]) -> FloatArray:
+    """Return some rows of the fit as they came; categories stay codes."""
+    values = np.array(estimator.data_, dtype=np.float64)[number]
     for d, kind in enumerate(estimator.columns_.declared):
-        if kind == "lognormal":
+        if kind == "lognormal":  # the engine has its logarithm
             with np.errstate(over="ignore"):
                 values[:, d] = np.exp(values[:, d])
-    return np.asarray(values)
+    return values
 
 
 def _is_missing(value: Any) -> bool:

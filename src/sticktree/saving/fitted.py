@@ -26,7 +26,7 @@ ESTIMATORS: dict[str, type[DFPMixture]] = {
 # Every attribute of an estimator is kept, but:
 RUNS = "_runs"  # apart, since chains need data and model
 FITTED_WITH = "_fitted_with"  # apart: how numbers look depends on the version of numpy
-MADE_ANEW: frozenset[str] = frozenset()  # caches, filled again when they are asked for
+MADE_ANEW = frozenset({"_flat"})  # caches, filled again when they are asked for
 
 
 def save(estimator: DFPMixture, path: str | os.PathLike[str]) -> None:

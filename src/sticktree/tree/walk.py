@@ -12,7 +12,7 @@ from sticktree.checks import IntArray
 from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["data_in_order", "heavy_children"]
+__all__ = ["data_in_order", "heavy_children", "meeting_nodes"]
 
 
 @jit
@@ -58,3 +58,22 @@ def heavy_children(parent: IntArray, count: IntArray) -> IntArray:
         if count[w] > 0 and (above == NULL or count[w] > count[above]):
             heavy[parent[w]] = w
     return heavy
+
+
+@jit
+def meeting_nodes(parent: IntArray, a: IntArray, b: IntArray) -> IntArray:
+    """Return the lowest common ancestor of each pair of nodes, by climbing.
+
+    It takes as many steps as there are edges between the two: few in a shallow tree, and in any
+    tree about two an edge for all pairs of neighbours in a depth-first walk together.
+    """
+    meeting = np.empty(a.size, dtype=np.int32)
+    for k in range(a.size):
+        first, second = a[k], b[k]
+        while first != second:  # the larger id is not above the other
+            if first > second:
+                first = parent[first]
+            else:
+                second = parent[second]
+        meeting[k] = first
+    return meeting

@@ -19,6 +19,7 @@ class Cloud {
     if (this.density) {
       this.density.grid = unpack(this.density.values, this.kind === "line" ? Float32Array : Uint8Array);
     }
+    if (this.kind === "line") this.histogram = new Histogram(this);
     this.canvas = box.querySelector("canvas");
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
     this.canvas.addEventListener("pointerleave", () => this.state.set({ hoveredRow: -1 }));
@@ -66,7 +67,7 @@ class Cloud {
 
   y(value) {
     const low = this.kind === "line" ? 0 : this.axes[1].low;
-    const high = this.kind === "line" ? this.highest : this.axes[1].high;
+    const high = this.kind === "line" ? this.histogram.highest : this.axes[1].high;
     const room = this.height - PAD.top - PAD.bottom;
     return this.height - PAD.bottom - ((value - low) / (high - low)) * room;
   }
@@ -78,9 +79,8 @@ class Cloud {
     this.scheme = new Scheme();
     this.radius = Math.max(1.4, Math.min(3.4, 90 / Math.sqrt(this.report.nRows)));
     if (this.kind === "line") {
-      this.countBins();
-      this.drawBins(context, () => true, this.scheme.mixed, 0.9);
-      this.drawCurve(context);
+      this.histogram.drawBins(context, () => true, css(this.scheme.mixed), 0.9);
+      this.histogram.drawCurve(context);
     } else {
       if (this.density) this.drawHeat(context);
       const over = prepareCanvas(this.dots, this.width, this.height);
@@ -135,7 +135,8 @@ class Cloud {
     paint.putImageData(image, 0, 0);
     context.imageSmoothingEnabled = true;
     context.imageSmoothingQuality = "high";
-    context.drawImage(small, PAD.left, PAD.top, this.width - PAD.left - PAD.right, this.height - PAD.top - PAD.bottom);
+    const wide = this.width - PAD.left - PAD.right;
+    context.drawImage(small, PAD.left, PAD.top, wide, this.height - PAD.top - PAD.bottom);
   }
 
   /** Write the number of each cluster at the middle of its rows, so that colour is not all. */
@@ -157,77 +158,25 @@ class Cloud {
     context.textAlign = "center";
     context.textBaseline = "middle";
     context.lineJoin = "round";
-    sums.forEach(([x, y, n], k) => {
-      if (n < Math.max(2, 0.005 * report.nRows)) return;
-      const text = colouring.by === "class" ? report.classes[k].slice(0, 14) : String(k);
+    const placed = [];
+    const order = sums.map((_, k) => k).sort((a, b) => sums[b][2] - sums[a][2]);
+    for (const k of order) {
+      const n = sums[k][2];
+      if (n < Math.max(2, 0.005 * report.nRows)) break;
+      const text = colouring.by === "class" ? fitted(context, report.classes[k], 100) : String(k);
+      const half = context.measureText(text).width / 2;
+      const at = { x: this.x(sums[k][0] / n), y: this.y(sums[k][1] / n), half };
+      // What would cover the number of a larger cluster is left to the colours.
+      if (placed.some((b) => Math.abs(at.x - b.x) < at.half + b.half && Math.abs(at.y - b.y) < 12)) continue;
+      placed.push(at);
       context.lineWidth = 4;
       context.strokeStyle = css(this.scheme.paper);
-      context.strokeText(text, this.x(x / n), this.y(y / n));
+      context.strokeText(text, at.x, at.y);
       context.fillStyle = this.scheme.ink;
-      context.fillText(text, this.x(x / n), this.y(y / n));
-    });
+      context.fillText(text, at.x, at.y);
+    }
     context.font = FONT;
     context.textAlign = "left";
-  }
-
-  // ---- one column ----
-
-  get nBins() {
-    const { categories } = this.axes[0];
-    return categories ? categories.length : Math.min(40, Math.max(8, Math.ceil(2 * Math.cbrt(this.report.nRows))));
-  }
-
-  bin(value) {
-    const { low, high, categories } = this.axes[0];
-    if (categories) return Math.round(value);
-    return Math.min(this.nBins - 1, Math.floor(((value - low) / (high - low)) * this.nBins));
-  }
-
-  /** Counts of rows in each bin. */
-  bins(has) {
-    const counts = new Float64Array(this.nBins);
-    this.places[0].forEach((v, i) => {
-      if (!Number.isNaN(v) && has(i)) counts[this.bin(v)]++;
-    });
-    return counts;
-  }
-
-  countBins() {
-    const { low, high } = this.axes[0];
-    const counts = this.bins(() => true);
-    const seen = counts.reduce((sum, n) => sum + n, 0) || 1;
-    this.perDensity = seen * ((high - low) / this.nBins); // rows in a bin where the density is one
-    const densest = this.density ? this.density.grid.reduce((most, v) => Math.max(most, v), 0) : 0;
-    this.highest = 1.08 * Math.max(...counts, densest * this.perDensity, 1e-9);
-  }
-
-  drawBins(context, has, colour, alpha) {
-    const { low, high } = this.axes[0];
-    const size = (high - low) / this.nBins;
-    context.fillStyle = typeof colour === "string" ? colour : css(colour);
-    context.globalAlpha = alpha;
-    const counts = this.bins(has);
-    counts.forEach((n, k) => {
-      const left = this.x(low + k * size);
-      const right = this.x(low + (k + 1) * size);
-      context.fillRect(left, this.y(n), right - left - 1, this.y(0) - this.y(n));
-    });
-    context.globalAlpha = 1;
-    return counts.reduce((sum, n) => sum + n, 0);
-  }
-
-  drawCurve(context) {
-    if (!this.density) return;
-    const { low, high } = this.axes[0];
-    const { points, grid } = this.density;
-    context.strokeStyle = this.scheme.accent;
-    context.lineWidth = 2;
-    context.beginPath();
-    grid.forEach((v, k) => {
-      const x = this.x(low + ((k + 0.5) / points) * (high - low));
-      context.lineTo(x, this.y(v * this.perDensity));
-    });
-    context.stroke();
   }
 
   // ---- axes ----
@@ -253,7 +202,7 @@ class Cloud {
     context.textBaseline = "top";
     let free = 0;
     const line = this.kind === "line" && this.axes[0].categories;
-    const shift = line ? (this.axes[0].high - this.axes[0].low) / this.nBins : 0;
+    const shift = line ? (this.axes[0].high - this.axes[0].low) / this.histogram.nBins : 0;
     for (const [value, text] of this.ticks(this.axes[0], this.width / 90)) {
       const x = line ? this.x(this.axes[0].low + (value + 0.5) * shift) : this.x(value);
       const short = fitted(context, text, 80);
@@ -262,14 +211,16 @@ class Cloud {
       context.fillText(short, x, bottom + 4);
       free = x + half + 6;
     }
-    const labels = this.axes.map((axis) =>
-      axis.share === undefined ? axis.label + (axis.log ? " (log scale)" : "") : `${axis.label} (${formatShare(axis.share)})`
-    );
+    const labels = this.axes.map((axis) => {
+      if (axis.share !== undefined) return `${axis.label} (${formatShare(axis.share)})`;
+      return axis.log ? `${axis.label} (log scale)` : axis.label;
+    });
     context.fillStyle = this.scheme.ink;
-    context.fillText(fitted(context, labels[0], this.width - 60), (PAD.left + this.width - PAD.right) / 2, bottom + 20);
+    const middle = (PAD.left + this.width - PAD.right) / 2;
+    context.fillText(fitted(context, labels[0], this.width - 60), middle, bottom + 20);
     context.textBaseline = "middle";
     context.textAlign = "right";
-    const upright = this.kind === "line" ? { low: 0, high: this.highest } : this.axes[1];
+    const upright = this.kind === "line" ? { low: 0, high: this.histogram.highest } : this.axes[1];
     context.fillStyle = this.scheme.quiet;
     for (const [value, text] of this.ticks(upright, this.height / 60)) {
       if (this.y(value) < PAD.top + 4 || this.y(value) > bottom + 1) continue;
@@ -313,8 +264,9 @@ class Cloud {
     if (this.kind !== "line") context.drawImage(this.dots, 0, 0, this.width, this.height);
     context.globalAlpha = 1;
     let nMarked = 0;
-    if (marked && this.kind === "line") nMarked = this.drawBins(context, marked, this.scheme.accent, 0.75);
-    else if (marked) nMarked = this.drawDots(context, marked, this.radius * 1.25, 1);
+    if (marked && this.kind === "line") {
+      nMarked = this.histogram.drawBins(context, marked, this.scheme.accent, 0.75);
+    } else if (marked) nMarked = this.drawDots(context, marked, this.radius * 1.25, 1);
     this.canvas.dataset.marked = nMarked;
     const row = state.hoveredRow >= 0 ? state.hoveredRow : state.row;
     if (row >= 0) this.ring(row);

@@ -3,23 +3,26 @@
 /** @param {TreeView} view */
 function enliven(view) {
   const table = byId("clusters-table");
-  const { report, state } = view;
+  const { state } = view;
   for (const line of table.tBodies[0].rows) {
     const cell = line.cells[0];
     const k = Number(cell.textContent);
-    const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = css(categoryColour(k));
     const open = make(
       "button",
-      { type: "button", class: "link", "aria-label": `Show cluster ${k} in the tree`, click: () => showCluster(view, k) },
+      {
+        type: "button",
+        class: "link",
+        "aria-label": `Show cluster ${k} in the tree`,
+        click: () => showCluster(view, k),
+      },
       String(k)
     );
-    cell.replaceChildren(swatch, open);
+    cell.replaceChildren(swatch(k), open);
     line.dataset.label = k;
   }
   [...table.tHead.rows[0].cells].forEach((cell, column) => {
-    const sort = make("button", { type: "button", class: "sort", click: () => sortBy(table, column) }, cell.textContent);
-    cell.replaceChildren(sort);
+    const click = () => sortBy(table, column);
+    cell.replaceChildren(make("button", { type: "button", class: "sort", click }, cell.textContent));
   });
   state.listen((changed) => {
     if (!changed.has("cluster")) return;
@@ -27,7 +30,6 @@ function enliven(view) {
       line.classList.toggle("chosen", Number(line.dataset.label) === state.cluster);
     }
   });
-  return report;
 }
 
 /** @param {HTMLTableElement} table @param {number} column */
@@ -50,6 +52,7 @@ function sortBy(table, column) {
 /** Show the smallest branch that has all of a cluster, and mark its rows. */
 function showCluster(view, k) {
   const node = view.geometry.visible(view.report.nodeOfLabel(k), new Set());
-  view.state.set({ zoomed: node, selected: node, cluster: k, row: -1, hovered: -1, folded: new Set() });
+  view.state.set({ hovered: -1, folded: new Set() });
+  view.state.zoom(node, { cluster: k });
   byId("explore").scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth" });
 }

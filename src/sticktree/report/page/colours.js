@@ -1,10 +1,11 @@
 // Colours that colour-blind readers tell apart, in light and in dark.
 
-// Okabe and Ito's, without black and yellow; then the same hues darker and lighter.
+// Okabe and Ito's, without black and yellow; then the same hues darker or lighter.
 const HUES = [
   [0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [213, 94, 0],
 ];
-const SHADES = [0, -0.38, 0.42];
+const SHADES = { light: [0, -0.38, 0.42], dark: [0.1, 0.4, -0.22] };
+let shades = SHADES.light; // those of the scheme in use
 
 /** @typedef {[number, number, number]} Rgb */
 
@@ -22,8 +23,22 @@ function css(rgb) {
 function categoryColour(k) {
   if (k < 0) return [136, 136, 136];
   const hue = HUES[k % HUES.length];
-  const shade = SHADES[Math.floor(k / HUES.length) % SHADES.length];
+  const shade = shades[Math.floor(k / HUES.length) % shades.length];
   return shade < 0 ? mix(hue, [0, 0, 0], -shade) : mix(hue, [255, 255, 255], shade);
+}
+
+/** A small square in the colour of the k-th category. */
+function swatch(k) {
+  const square = make("span", { class: "swatch", "aria-hidden": "true", "data-colour": k });
+  square.style.background = css(categoryColour(k));
+  return square;
+}
+
+/** Colour all squares again, after the scheme has changed. */
+function repaintSwatches() {
+  for (const square of document.querySelectorAll("[data-colour]")) {
+    square.style.background = css(categoryColour(Number(square.dataset.colour)));
+  }
 }
 
 /** Dark or white text, whichever has the better contrast. @param {Rgb} rgb */
@@ -47,6 +62,7 @@ class Scheme {
     this.paper = Scheme.rgb(read("--card"));
     this.mixed = Scheme.rgb(read("--mixed"));
     this.heat = Scheme.rgb(read("--heat"));
+    shades = this.paper[0] < 128 ? SHADES.dark : SHADES.light;
   }
 
   /** @param {string} hex @returns {Rgb} */

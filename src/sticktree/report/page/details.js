@@ -2,6 +2,8 @@
 
 const MEMBERS_FIRST = 10;
 const MEMBERS_AT_ONCE = 200;
+const PATH_MOST = 80; // nodes of a row's path that are listed
+const PATH_FIRST = 10; // of them, those nearest to the root
 
 class Details {
   /** @param {HTMLElement} box @param {TreeView} view */
@@ -50,9 +52,10 @@ class Details {
     const start = report.start[w];
     const end = start + report.count[w];
     const support = report.supportOf(w);
-    const pairs = [["Rows", `${WHOLE.format(report.count[w])} (${formatShare(report.count[w] / report.nRows)})`]];
+    const share = formatShare(report.count[w] / report.nRows);
+    const pairs = [["Rows", `${WHOLE.format(report.count[w])} (${share})`]];
     pairs.push(["Support", Number.isNaN(support) ? "not known" : support.toFixed(2)]);
-    pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatNumber(report.time[w], 3)]);
+    pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatLevel(report.time[w])]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
     const folded = state.folded.has(w);
     const foldable = this.view.geometry.children(w).length > 0;
@@ -64,7 +67,7 @@ class Details {
         { class: "buttons" },
         make("button", { type: "button", click: () => state.zoom(w) }, "Zoom in"),
         ...(foldable
-          ? [make("button", { type: "button", "aria-pressed": String(folded), click: () => state.fold(w) }, folded ? "Unfold" : "Fold")]
+          ? [make("button", { type: "button", click: () => state.fold(w) }, folded ? "Unfold" : "Fold")]
           : [])
       ),
       ...featureTable("Means, most unusual first", report.features(start, end)),
@@ -89,7 +92,7 @@ class Details {
         "button",
         {
           type: "button",
-          class: "more",
+          class: "show-all",
           click: () => {
             more.remove();
             list.classList.add("long");
@@ -124,11 +127,12 @@ class Details {
   row(i) {
     const { report } = this;
     const cluster = report.label[i];
-    const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = css(categoryColour(cluster));
-    const pairs = [["Row", String(report.number[i])], ["Cluster", swatch, String(cluster)]];
+    const pairs = [["Row", String(report.number[i])], ["Cluster", swatch(cluster), String(cluster)]];
     if (report.confidence) pairs.push(["Confidence", this.sure(report.confidence[i])]);
-    if (report.class) pairs.push(["Class", isolated(report.class[i] < 0 ? "unknown" : report.classes[report.class[i]])]);
+    if (report.class) {
+      const k = report.class[i];
+      pairs.push(["Class", isolated(k < 0 ? "unknown" : report.classes[k])]);
+    }
     this.box.replaceChildren(
       make("h3", {}, isolated(report.rowName(i))),
       this.facts(pairs),
@@ -148,7 +152,10 @@ class Details {
     const { report, view } = this;
     const path = report.pathTo(report.nodeOf[i]).filter((w) => view.geometry.shown[w]);
     const list = make("ol", { class: "row-path" });
-    for (const w of path) {
+    const skipped = Math.max(0, path.length - PATH_MOST);
+    for (const [k, w] of path.entries()) {
+      if (k === PATH_FIRST && skipped) list.append(make("li", {}, `… ${skipped} more …`));
+      if (k >= PATH_FIRST && k < PATH_FIRST + skipped) continue;
       const support = report.supportOf(w);
       const note = Number.isNaN(support) || !report.hasChildren[w] ? "" : `support ${support.toFixed(2)}, `;
       const when = report.hasChildren[w] ? "parts" : "ends";
@@ -161,7 +168,7 @@ class Details {
             { type: "button", class: "link", click: () => this.state.zoom(w) },
             isolated(report.nodeName(w))
           ),
-          make("span", { class: "note" }, `${note}${when} at level ${formatNumber(report.time[w], 3)}`)
+          make("span", { class: "note" }, `${note}${when} at level ${formatLevel(report.time[w])}`)
         )
       );
     }
@@ -182,7 +189,8 @@ function chooseRow(view, i) {
   let w = geometry.visible(report.nodeOf[i], new Set());
   const room = Math.max(12, Math.min(40, report.nRows / 50));
   while (w > 0 && report.count[w] < room) w = geometry.up[w];
-  // A folded branch would hide it.
-  const folded = new Set([...state.folded].filter((v) => !report.pathTo(w).includes(v)));
-  state.set({ folded, zoomed: w, selected: w, row: i, cluster: -1, hovered: -1, hoveredRow: -1 });
+  const path = new Set(report.pathTo(report.nodeOf[i])); // where a folded branch would hide it
+  const folded = new Set([...state.folded].filter((v) => !path.has(v)));
+  state.set({ folded, hovered: -1, hoveredRow: -1 });
+  state.zoom(w, { row: i });
 }

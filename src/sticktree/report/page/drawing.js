@@ -30,7 +30,8 @@ class TreeView {
   /** @param {HTMLElement} box @param {Report} report @param {Geometry} geometry @param {State} state */
   constructor(box, report, geometry, state) {
     Object.assign(this, { box, report, geometry, state });
-    [this.canvas, this.over] = box.querySelectorAll("canvas");
+    this.canvas = byId("tree-canvas");
+    this.marks = new TreeMarks(this, byId("tree-marks"));
     this.window = geometry.windowOf(0);
     this.scheme = new Scheme();
     this.frame = 0;
@@ -42,7 +43,7 @@ class TreeView {
     this.width = Math.max(this.box.clientWidth, 1);
     this.height = Math.max(this.box.clientHeight, AXIS + 1);
     this.context = prepareCanvas(this.canvas, this.width, this.height);
-    this.marks = prepareCanvas(this.over, this.width, this.height);
+    this.marks.resize();
     this.ask(true);
   }
 
@@ -112,7 +113,7 @@ class TreeView {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     if (all) this.drawTree();
-    this.drawMarks();
+    this.marks.draw();
   }
 
   drawTree() {
@@ -260,7 +261,7 @@ class TreeView {
     const colour = this.state.colouring.ofNode(w, this.scheme);
     const support = this.report.supportOf(w);
     if (this.report.count[w] === 1) return mix(this.scheme.paper, colour, 0.6);
-    return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.35 + 0.65 * support);
+    return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.45 + 0.55 * support);
   }
 
   /** A strip for clusters, one for classes, and the names of rows where there is room. */
@@ -291,55 +292,6 @@ class TreeView {
       const name = fitted(context, report.rowName(i).slice(0, 60), this.width - left - 2);
       context.fillText(name, left, this.y(i + 0.5));
     }
-  }
-
-  /** Outlines of what is selected or under the pointer, and lines of rows. */
-  drawMarks() {
-    const { state, report, marks: context } = this;
-    context.clearRect(0, 0, this.width, this.height);
-    context.save();
-    context.beginPath();
-    context.rect(0, 0, this.width, this.height - AXIS);
-    context.clip();
-    this.outline(state.selected, 2, []);
-    if (state.hovered >= 0 && state.hovered !== state.selected) this.outline(state.hovered, 2, [4, 3]);
-    for (const row of new Set([state.row, state.hoveredRow])) {
-      if (row < 0) continue;
-      const y = this.y(row + 0.5);
-      const half = Math.max(1.25, Math.min(this.rowHeight / 2, 7));
-      context.fillStyle = this.scheme.accent;
-      context.globalAlpha = 0.28;
-      context.fillRect(0, y - half, this.plotWidth, 2 * half);
-      context.globalAlpha = 1;
-      context.fillRect(0, y - 0.75, this.plotWidth, 1.5);
-      context.beginPath();
-      context.moveTo(this.plotWidth, y);
-      context.lineTo(this.plotWidth - 9, y - 6);
-      context.lineTo(this.plotWidth - 9, y + 6);
-      context.fill();
-    }
-    if (state.cluster >= 0) {
-      context.fillStyle = this.scheme.accent;
-      for (let i = 0; i < report.nRows; i++) {
-        if (report.label[i] !== state.cluster) continue;
-        context.fillRect(this.plotWidth, this.y(i), 4, Math.max(this.rowHeight, 1));
-      }
-    }
-    context.restore();
-  }
-
-  outline(node, thick, dash) {
-    const { marks: context, report, geometry } = this;
-    const w = geometry.visible(node, this.state.folded);
-    const left = Math.max(this.leftOf(w), 1);
-    const right = report.hasChildren[w] && !this.state.folded.has(w) ? this.x(report.time[w]) : this.plotWidth;
-    const top = Math.max(this.y(report.start[w]), 1);
-    const bottom = Math.min(this.y(report.start[w] + report.count[w]), this.height - AXIS - 1);
-    context.strokeStyle = this.scheme.ink;
-    context.lineWidth = thick;
-    context.setLineDash(dash);
-    context.strokeRect(left, top, Math.max(right - left - 1, 3), Math.max(bottom - top - 1, 2));
-    context.setLineDash([]);
   }
 
   drawAxis() {

@@ -41,7 +41,7 @@ function featureTable(caption, lines) {
     "button",
     {
       type: "button",
-      class: "more",
+      class: "show-all",
       click: () => {
         lines.slice(first).forEach(add);
         more.remove();
@@ -74,6 +74,7 @@ function classBars(report, start, end) {
     const share = count / (end - start);
     const bar = make("span", { class: "share", "aria-hidden": "true" });
     bar.style.width = `${Math.max(100 * share, 1)}%`;
+    bar.dataset.colour = k;
     bar.style.background = css(categoryColour(k));
     list.append(
       make(

@@ -83,9 +83,9 @@ class Geometry {
   /** What a view must span so that a node fills it. */
   windowOf(w) {
     const { start, count, time, end } = this.report;
-    const above = this.up[w] < 0 ? 0 : time[this.up[w]];
-    // However short its own edge is, a part of the width is the node's.
-    const left = Math.min(above, time[w] - 0.05 * Math.max(end - time[w], 0.02 * end));
+    // However short its own edge is, a part of the width is the node's; the root has no edge.
+    const least = time[w] - 0.05 * Math.max(end - time[w], 0.02 * end);
+    const left = this.up[w] < 0 ? least : Math.min(time[this.up[w]], least);
     const right = end > left ? end : left + 1;
     return { top: start[w], bottom: start[w] + count[w], left, right };
   }

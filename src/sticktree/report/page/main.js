@@ -5,27 +5,24 @@ const LEGEND_MOST = 16;
 /** The names and colours of categories, and what paleness means. */
 function fillLegend(state, report) {
   const { colouring } = state;
-  const entry = (colour, text) => {
-    const swatch = make("span", { class: "swatch", "aria-hidden": "true" });
-    swatch.style.background = colour;
-    return make("li", {}, swatch, isolated(text));
-  };
+  const entry = (k, text) => make("li", {}, swatch(k), isolated(text));
   const list = make("ul");
   const first = colouring.by === "class" ? "" : "cluster ";
   for (let k = 0; k < Math.min(colouring.size, LEGEND_MOST); k++) {
     const name = colouring.by === "class" ? colouring.nameOf(k) : String(k);
-    list.append(entry(css(categoryColour(k)), k === 0 ? first + name : name));
+    list.append(entry(k, k === 0 ? first + name : name));
   }
   if (colouring.size > LEGEND_MOST) {
     list.append(make("li", {}, `and ${colouring.size - LEGEND_MOST} more: colours come again`));
   }
   if (colouring.by === "class" && report.class.includes(-1)) {
-    list.append(entry(css(categoryColour(-1)), "unknown"));
+    list.append(entry(-1, "unknown"));
   }
-  list.append(entry("var(--mixed)", "mixed"));
+  list.append(make("li", {}, make("span", { class: "swatch mixed", "aria-hidden": "true" }), "mixed"));
   const parts = [list];
   if (report.support) {
-    parts.push(make("p", { class: "support-key" }, "support 0 ", make("span", { "aria-hidden": "true" }), " 1"));
+    const scale = make("span", { "aria-hidden": "true" });
+    parts.push(make("p", { class: "support-key" }, "support 0 ", scale, " 1"));
   }
   const strips = report.class ? "Strips at the right: clusters, then classes." : "";
   if (strips) parts.push(make("p", {}, strips));
@@ -41,13 +38,13 @@ function fillPath(state, report, geometry) {
   byId("path").replaceChildren(
     ...shown.map((w, k) => {
       if (w < 0) return make("li", {}, `… ${path.length - 6} more …`);
-      const last = k === shown.length - 1;
+      const here = k === shown.length - 1 ? "true" : null;
       return make(
         "li",
         {},
         make(
           "button",
-          { type: "button", class: "link", "aria-current": last ? "true" : null, click: () => state.zoom(w) },
+          { type: "button", class: "link", "aria-current": here, click: () => state.zoom(w) },
           isolated(report.nodeName(w))
         )
       );
@@ -61,7 +58,7 @@ function begin() {
   const colourings = { label: new Colouring(report, "label") };
   if (report.class) colourings.class = new Colouring(report, "class");
   const state = new State({
-    hovered: -1, selected: 0, row: -1, hoveredRow: -1, cluster: -1, zoomed: 0,
+    hovered: -1, selected: 0, row: -1, hoveredRow: -1, cluster: -1, zoomed: 0, moves: 0,
     mode: "icicle", colouring: colourings.label, threshold: 0, folded: new Set(),
   });
   byId("explore").hidden = false;
@@ -87,7 +84,7 @@ function begin() {
         hovered: -1,
       });
     }
-    if (changed.has("zoomed") || changed.has("threshold")) {
+    if (["zoomed", "moves", "threshold"].some((name) => changed.has(name))) {
       pointer.go();
       fillPath(state, report, geometry);
     }
@@ -104,15 +101,16 @@ function begin() {
   for (const radio of document.querySelectorAll("input[name=mode]")) {
     radio.addEventListener("change", () => state.set({ mode: radio.value }));
   }
-  byId("colour").addEventListener("change", (event) => state.set({ colouring: colourings[event.target.value] }));
-  byId("threshold").addEventListener("change", (event) => state.set({ threshold: Number(event.target.value) }));
+  byId("colour").addEventListener("change", (event) => {
+    state.set({ colouring: colourings[event.target.value] });
+  });
+  byId("threshold").addEventListener("change", (event) => {
+    state.set({ threshold: Number(event.target.value) });
+  });
   byId("zoom-in").addEventListener("click", () => pointer.magnify(1.5));
   byId("zoom-out").addEventListener("click", () => pointer.magnify(1 / 1.5));
   byId("zoom-up").addEventListener("click", () => pointer.zoomOn(state.zoomed));
-  byId("zoom-all").addEventListener("click", () => {
-    state.zoom(0);
-    pointer.go();
-  });
+  byId("zoom-all").addEventListener("click", () => state.zoom(0));
   byId("unfold").addEventListener("click", () => state.set({ folded: new Set() }));
   document.addEventListener("keydown", (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
@@ -122,13 +120,14 @@ function begin() {
     }
   });
   byId("tree").addEventListener("pointerup", (event) => {
-    if (event.pointerType === "mouse") outline.items.get(geometry.visible(state.selected, state.folded))?.focus({ preventScroll: true });
+    if (event.pointerType === "mouse") outline.focus(); // so that keys go on from there
   });
 
   const again = () => {
     view.scheme = new Scheme();
     view.resize();
     cloud.resize();
+    repaintSwatches();
   };
   new ResizeObserver(again).observe(byId("tree"));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);

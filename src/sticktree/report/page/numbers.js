@@ -10,7 +10,7 @@ function formatNumber(value, digits = 4) {
   if (!Number.isFinite(value)) return "missing";
   const rounded = Number(value.toPrecision(digits));
   const size = Math.abs(rounded);
-  if (size !== 0 && (size >= 1e7 || size < 1e-4)) return rounded.toExponential().replace("e+", "e");
+  if (size !== 0 && (size >= 1e12 || size < 1e-4)) return rounded.toExponential().replace("e+", "e");
   return String(rounded).replace("-", "−");
 }
 
@@ -18,6 +18,11 @@ function formatNumber(value, digits = 4) {
 function formatSds(value) {
   const rounded = Math.abs(value) < 0.05 ? 0 : value;
   return `${rounded < 0 ? "−" : "+"}${Math.abs(rounded).toFixed(1)} sd`;
+}
+
+/** A level of the tree, to two decimals. @param {number} time */
+function formatLevel(time) {
+  return String(Number(time.toFixed(2))).replace("-", "−");
 }
 
 /** @param {number} share */

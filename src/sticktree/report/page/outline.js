@@ -41,7 +41,13 @@ class Outline {
     const focused = this.list.contains(document.activeElement);
     this.items.clear();
     this.list.replaceChildren(...lines.map(([v, depth]) => this.item(v, depth, v === node, report)));
-    if (focused) this.items.get(node).focus({ preventScroll: true });
+    if (focused) this.focus();
+  }
+
+  /** Put the keyboard's focus on the node that is chosen. */
+  focus() {
+    const node = this.view.geometry.visible(this.state.selected, this.state.folded);
+    this.items.get(node)?.focus({ preventScroll: true });
   }
 
   item(v, depth, current, report) {
@@ -72,7 +78,7 @@ class Outline {
     const support = report.supportOf(v);
     if (report.hasChildren[v]) {
       if (!Number.isNaN(support)) facts.push(`support ${support.toFixed(2)}`);
-      facts.push(`parts at level ${formatNumber(report.time[v], 3)}`);
+      facts.push(`parts at level ${formatLevel(report.time[v])}`);
     }
     const { colouring } = this.state;
     const chief = colouring.chiefOf(v);
@@ -94,10 +100,7 @@ class Outline {
     const siblings = node ? geometry.children(geometry.up[node]) : new Int32Array([0]);
     const place = siblings.indexOf(node);
     const to = (v) => v !== undefined && v >= 0 && this.visit(v);
-    const out = () => {
-      if (state.zoomed > 0) state.zoom(geometry.up[state.zoomed]);
-      else this.pointer.go();
-    };
+    const out = () => state.zoom(Math.max(geometry.up[state.zoomed], 0));
     const actions = {
       ArrowLeft: () => to(geometry.up[node]),
       ArrowRight: () => {
@@ -133,7 +136,6 @@ class Outline {
     while (w > 0 && (start[v] < start[w] || start[v] + count[v] > start[w] + count[w])) {
       w = view.geometry.up[w];
     }
-    state.set({ zoomed: w });
-    this.pointer.go();
+    state.set({ zoomed: w, moves: state.moves + 1 });
   }
 }

@@ -15,8 +15,8 @@ class TreePointer {
     canvas.addEventListener("pointerdown", (event) => this.down(event));
     canvas.addEventListener("pointerup", (event) => this.release(event, true));
     canvas.addEventListener("pointercancel", (event) => this.release(event, false));
-    canvas.addEventListener("pointerleave", () => {
-      if (!this.pressed) this.hover(-1);
+    canvas.addEventListener("pointerleave", (event) => {
+      if (!this.pressed && event.pointerType !== "touch") this.hover(-1);
     });
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
@@ -95,9 +95,7 @@ class TreePointer {
   /** Zoom into a node, or out of it if it already fills the view. */
   zoomOn(node) {
     const { state, geometry } = this.view;
-    if (node !== state.zoomed) state.zoom(node);
-    else if (node > 0) state.zoom(geometry.up[node]);
-    else this.go();
+    state.zoom(node === state.zoomed && node > 0 ? geometry.up[node] : node);
   }
 
   wheel(event) {
@@ -169,7 +167,7 @@ function showTip(view, node, at) {
   const support = report.supportOf(node);
   const facts = [];
   if (report.count[node] > 1 && !Number.isNaN(support)) facts.push(`support ${support.toFixed(2)}`);
-  if (report.hasChildren[node]) facts.push(`parts at level ${formatNumber(report.time[node], 3)}`);
+  if (report.hasChildren[node]) facts.push(`parts at level ${formatLevel(report.time[node])}`);
   const lines = report.features(report.start[node], report.start[node] + report.count[node]);
   tip.replaceChildren(
     make("strong", {}, isolated(report.nodeName(node))),

@@ -8,6 +8,7 @@
  * @property {number} hoveredRow row under the pointer, or −1
  * @property {number} cluster cluster that was chosen, or −1
  * @property {number} zoomed node that fills the view
+ * @property {number} moves how often a view was asked for
  * @property {"icicle"|"dendrogram"} mode
  * @property {Colouring} colouring
  * @property {number} threshold least support of branches that are shown
@@ -43,9 +44,13 @@ class State {
     this.set({ selected: node, row: -1, cluster: -1 });
   }
 
-  /** Fill the view with a node, and choose it. */
-  zoom(node) {
-    this.set({ zoomed: node, selected: node, row: -1, cluster: -1 });
+  /**
+   * Fill the view with a node, also if it was panned away, and choose it.
+   * @param {number} node
+   * @param {Partial<Looking>} [also] what else is chosen
+   */
+  zoom(node, also = {}) {
+    this.set({ zoomed: node, selected: node, row: -1, cluster: -1, moves: this.moves + 1, ...also });
   }
 
   /** Fold a node, or unfold it. */

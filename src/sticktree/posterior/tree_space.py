@@ -1,0 +1,181 @@
+"""Do the chains agree on the tree? Distances of trees within chains and between them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sticktree.checks import FloatArray, check_integer
+from sticktree.posterior.draws import Posterior
+from sticktree.posterior.levels import spread
+
+__all__ = ["TreeSpace", "tree_space"]
+
+N_PAIRS = 2_000
+"""Pairs of data whose meetings are compared."""
+
+N_REFERENCES = 20
+"""Draws to which the distances of all draws are followed."""
+
+
+@dataclass(frozen=True)
+class TreeSpace:
+    """How far apart the trees of the chains are.
+
+    The distance of two trees is the root mean square difference of the levels at which a sample of
+    pairs of data meets, divided by the depth: between 0 and 1, as in
+    :func:`sticktree.metrics.meeting_distance`.
+
+    Attributes
+    ----------
+    within : float
+        Mean distance of two draws of one chain.
+    between : float
+        Mean distance of two draws of different chains; NaN for a single chain.
+    ratio : float
+        √(mean squared distance of any two draws / the same within chains). Like R-hat, it is near 1
+        if the chains agree; NaN for a single chain.
+    r_hat : float
+        R-hat of the distance to a reference draw, the worst of twenty that are spread over the
+        chains; NaN for a single chain, or if there are too few draws.
+    ess : float
+        Effective sample size of the same, the median; NaN if there are too few draws.
+    n_chains, n_draws : int
+        Chains, and draws of each that were compared.
+    """
+
+    within: float
+    between: float
+    ratio: float
+    r_hat: float
+    ess: float
+    n_chains: int
+    n_draws: int
+
+    def agrees(self, limit: float = 1.05) -> bool | None:
+        """Tell whether the chains agree on the tree; None if there is nothing to compare."""
+        if math.isnan(self.ratio):
+            return None
+        return self.ratio <= limit and not self.r_hat > limit
+
+    def in_words(self, limit: float = 1.05) -> str:
+        """Return a sentence that says whether the chains agree, and what to do if not."""
+        agrees = self.agrees(limit)
+        if agrees is None:
+            few = "one chain only" if self.n_chains < 2 else "too few draws"
+            return (
+                f"{few}: whether chains agree on the tree cannot be said "
+                f"(two draws of a chain are {self.within:.3f} apart)"
+            )
+        numbers = f"ratio {self.ratio:.2f}"
+        if not math.isnan(self.r_hat):
+            numbers += f", R-hat {self.r_hat:.2f}"
+        if agrees:
+            return (
+                "chains agree: trees of different chains are as near to each other as those of one "
+                f"({numbers})"
+            )
+        return (
+            "chains disagree: trees of different chains are further from each other than those of "
+            f"one ({numbers}, more than {limit:g}); run longer"
+        )
+
+
+def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
+    """Compare the trees of a posterior within chains and between them.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Draws of one or several chains.
+    n_draws : int
+        Draws of each chain that are compared, spread evenly.
+
+    Returns
+    -------
+    TreeSpace
+        Distances, and a sentence about them.
+    """
+    n_draws = check_integer("n_draws", n_draws, minimum=2)
+    if posterior.n_draws < 1:
+        raise ValueError("posterior must have at least one draw of every chain, got none")
+    levels = _meeting_levels(posterior, min(n_draws, posterior.n_draws))
+    n_chains, n_draws, _ = levels.shape
+    squared = _squared_distances(levels.reshape(n_chains * n_draws, -1))
+    chain = np.repeat(np.arange(n_chains), n_draws)
+    two = ~np.eye(chain.size, dtype=bool)
+    same = (chain[:, None] == chain) & two
+    distance = np.sqrt(squared)
+    ratio = math.nan
+    if n_chains > 1 and n_draws > 1:
+        ratio = _ratio(float(squared[two].mean()), float(squared[same].mean()))
+    r_hat, ess = _of_distances(distance.reshape(-1, n_chains, n_draws))
+    return TreeSpace(
+        within=float(distance[same].mean()) if n_draws > 1 else math.nan,
+        between=float(distance[two & ~same].mean()) if n_chains > 1 else math.nan,
+        ratio=ratio,
+        r_hat=r_hat,
+        ess=ess,
+        n_chains=n_chains,
+        n_draws=n_draws,
+    )
+
+
+def _meeting_levels(posterior: Posterior, n_draws: int) -> FloatArray:
+    """Return where a sample of pairs meets in every draw, by depth: chains × draws × pairs."""
+    from sticktree.tree.walk import meeting_nodes
+
+    chains = [spread(chain[: posterior.n_draws], n_draws) for chain in posterior.chains]
+    n_data = chains[0][0].leaf.size
+    if n_data < 2:
+        return np.zeros((len(chains), n_draws, 1))
+    rng = np.random.default_rng(0)
+    i = rng.integers(n_data, size=N_PAIRS)
+    j = (i + rng.integers(1, n_data, size=N_PAIRS)) % n_data
+    levels = np.empty((len(chains), n_draws, N_PAIRS))
+    for c, chain in enumerate(chains):
+        for s, draw in enumerate(chain):
+            leaf = draw.leaf.astype(np.int32)
+            levels[c, s] = draw.level[meeting_nodes(draw.parent.astype(np.int32), leaf[i], leaf[j])]
+    return levels / max(posterior.depth, 1)
+
+
+def _squared_distances(points: FloatArray) -> FloatArray:
+    """Return the mean squared differences between all rows."""
+    centred = points - points.mean(axis=0)
+    product = centred @ centred.T / points.shape[1]
+    norm = np.diag(product)
+    squared: FloatArray = np.maximum(norm[:, None] + norm - 2.0 * product, 0.0)
+    squared[squared < 1e-14] = 0.0  # rounding, where trees are the same
+    return squared
+
+
+def _ratio(every: float, within: float) -> float:
+    if within == 0.0:
+        return 1.0 if every == 0.0 else math.inf
+    return math.sqrt(every / within)
+
+
+def _of_distances(distance: FloatArray) -> tuple[float, float]:
+    """Return R-hat and effective sample size of distances to reference draws."""
+    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+
+    statistics: Any = array_stats
+    _, n_chains, n_draws = distance.shape
+    if n_draws < 4:
+        return math.nan, math.nan
+    r_hat, ess = [], []
+    for traces in spread(list(distance), N_REFERENCES):
+        if np.ptp(traces) == 0:
+            continue
+        ess.append(float(statistics.ess(traces, chain_axis=0, draw_axis=1)))
+        if n_chains > 1:
+            # Chains that are constant, each at its own value, have an infinite R-hat.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                r_hat.append(float(statistics.rhat(traces, chain_axis=0, draw_axis=1)))
+    # A chain that is apart shows best in the distances to its own draws.
+    worst = max((value for value in r_hat if not math.isnan(value)), default=math.nan)
+    return worst, float(np.median(ess)) if ess else math.nan
