@@ -205,9 +205,12 @@ def test_demo_draws_figures_and_shows_trees(tmp_path, capsys):
     assert main(["demo", "-o", str(tmp_path / "out"), "--seed", "0"]) == 0
     shown = capsys.readouterr().out
     assert "├─ " in shown
-    for name in ("figure-1-sticks.png", "figure-2-diffusion.png"):
+    assert "purity by species: 0." in shown
+    figures = ("figure-1-sticks", "figure-2-diffusion", "iris-tree", "iris-heatmap")
+    for name in (f"{figure}.png" for figure in figures):
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")
         assert name in shown
+    assert "Irises" in (tmp_path / "out" / "iris-report.html").read_text(encoding="utf-8")
 
 
 def test_demo_without_matplotlib_says_what_to_install(tmp_path, capsys, monkeypatch):

@@ -1,28 +1,34 @@
-"""``sticktree demo``: random trees to look at."""
+"""``sticktree demo``: random trees, and a tree learned from a table, to look at."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sticktree.cli.output import add_seed, output_folder, seed_of
 from sticktree.files import atomically
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["add_to"]
 
-FIGURES = ("figure-1-sticks.png", "figure-2-diffusion.png")
+RANDOM = ("figure-1-sticks.png", "figure-2-diffusion.png")
+LEARNED = ("iris-tree.png", "iris-heatmap.png")
+REPORT = "iris-report.html"
 
 
 def add_to(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "demo",
-        help="look at random trees",
-        description="Break sticks, grow a tree, and let data diffuse down it: shown in the "
-        "terminal and drawn as the paper's Figures 1 and 2.",
+        help="look at random trees, and at one learned from a table",
+        description="Break sticks, grow a tree, and let data diffuse down it; then learn the tree "
+        "of a table that comes with scikit-learn. Shown in the terminal, as figures, and as a page "
+        "to explore in a browser.",
     )
     parser.set_defaults(run=run, command="demo", parser=parser)
     parser.add_argument(
@@ -36,7 +42,20 @@ def add_to(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Show sticks, a tree and a diffusion."""
+    """Show sticks, a tree and a diffusion; then learn a tree."""
+    from sticktree.plotting.style import pyplot
+
+    pyplot().switch_backend("agg")  # files only: no window system needed
+    folder = output_folder(Path(options.output), [], overwrite=True)
+    seed = seed_of(options)
+    for name, figure in zip(RANDOM, _random(np.random.default_rng(seed)), strict=True):
+        _write(figure, folder / name)
+    _learned(folder, seed)
+
+
+def _random(rng: np.random.Generator) -> tuple[Figure, Figure]:
+    """Print random trees, and return the paper's Figures 1 and 2."""
+    from sticktree.plotting import figure_diffusion, figure_recursive_sticks
     from sticktree.processes import (
         DiffusionModel,
         GaussianTransition,
@@ -45,9 +64,6 @@ def run(options: argparse.Namespace) -> None:
         RecursiveSticks,
     )
     from sticktree.text import tree_text
-
-    rng = np.random.default_rng(seed_of(options))
-    folder = output_folder(Path(options.output), [], overwrite=True)
 
     sticks = RecursiveSticks(1.0, depth=3).sample(rng, truncation=0.01)
     print(
@@ -65,13 +81,46 @@ def run(options: argparse.Namespace) -> None:
     few = model.sample(20, rng)
     many = model.extend(few, 980, rng)
     print("\nIn 40 small steps the same process is a diffusion: 20 data, then 1,000.\n")
+    return figure_recursive_sticks(sticks), figure_diffusion(few, many)
 
-    from sticktree.plotting import figure_diffusion, figure_recursive_sticks
-    from sticktree.plotting.style import pyplot
 
-    pyplot().switch_backend("agg")  # files only: no window system needed
-    figures = (figure_recursive_sticks(sticks), figure_diffusion(few, many))
-    for name, figure in zip(FIGURES, figures, strict=True):
-        with atomically(folder / name) as path:
-            figure.savefig(path, dpi=160)
-        print(f"wrote {folder / name}")
+def _learned(folder: Path, seed: int) -> None:
+    """Learn a tree of irises, print it, and write pictures and a page."""
+    from sklearn.datasets import load_iris
+
+    from sticktree import DFPMixture
+    from sticktree.metrics import dendrogram_purity
+    from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
+    from sticktree.report import write_report
+    from sticktree.text import tree_text
+
+    iris = load_iris()
+    species = [str(iris.target_names[k]) for k in iris.target]
+    print("\nThe other way round: 150 irises, and the tree that made them. The sampler is compiled")
+    print("when it is first used, which takes about a minute, once.\n")
+    mixture = DFPMixture(
+        covariance_type="full",
+        leaf_noise="shared",
+        n_warmup=500,
+        n_draws=500,
+        random_state=seed,
+    ).fit(iris.data)
+    print("Branches that most draws have, with their probability:\n")
+    print(tree_text(mixture.tree_.collapsed(0.5), max_lines=12))
+    print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
+    agree = mixture.diagnosis_.advice() or "the chains agree"
+    print(f"diagnosis: {agree}\n")
+    names = [f"{one} {k}" for k, one in enumerate(species, start=1)]
+    columns = [str(name) for name in iris.feature_names]
+    tree = DendrogramDisplay.from_estimator(mixture, classes=species, names=names)
+    heatmap = HeatmapDisplay.from_estimator(mixture, classes=species, names=names, columns=columns)
+    for name, display in zip(LEARNED, (tree, heatmap), strict=True):
+        _write(display.figure_, folder / name)
+    write_report(folder / REPORT, mixture, names=names, classes=species, title="Irises")
+    print(f"wrote {folder / REPORT}")
+
+
+def _write(figure: Figure, path: Path) -> None:
+    with atomically(path) as temporary:
+        figure.savefig(temporary, dpi=160)
+    print(f"wrote {path}")

@@ -14,7 +14,7 @@ from sticktree.tree import Tree
 
 __all__ = ["flat_clustering", "number_clusters"]
 
-CANDIDATE_STEPS = 100_000_000
+CANDIDATE_STEPS = 50_000_000
 """Steps that go into finding the best of the draws' own clusterings."""
 
 

@@ -79,8 +79,8 @@ class TreeSpace:
                 f"({numbers})"
             )
         return (
-            "chains disagree: trees of different chains are further from each other than those of "
-            f"one ({numbers}, more than {limit:g}); run longer"
+            "chains disagree: trees of different chains differ more than those of one "
+            f"({numbers}, where at most {limit:g} would be fine); run longer"
         )
 
 
