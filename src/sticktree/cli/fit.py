@@ -9,10 +9,8 @@ import sys
 import threading
 import time
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +21,10 @@ from sticktree.cli.fit_options import (
     lasting,
     naming_options,
 )
+from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
 from sticktree.cli.interruption import Interrupted
 from sticktree.cli.output import seed_of
-from sticktree.cli.table_options import READING, read_rows, telling_options
-from sticktree.reading.dialect import is_number
+from sticktree.cli.table_options import READING, read_rows
 from sticktree.run_folder import FILES, RunFolder, environment
 
 if TYPE_CHECKING:
@@ -89,17 +87,6 @@ def add_to(commands: Any) -> None:
     add_options(parser)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a file, each column in its role."""
-
-    frame: Any
-    ids: list[str] | None
-    labels: list[str | None] | None
-    weights: list[float] | None
-    roles: dict[str, Any]
-
-
 def run(options: argparse.Namespace) -> None:
     """Fit and write."""
     began = time.monotonic()
@@ -124,8 +111,8 @@ def run(options: argparse.Namespace) -> None:
             f"{options.data} is not the file that the run in {folder.path} was started with: its "
             "content is another"
         )
-    rows = _rows(table, chosen)
-    columns = _checked(rows, chosen)
+    rows = rows_of(table, chosen)
+    columns = checked_columns(rows, chosen)
     record = _record(options, chosen, table, rows, columns)
     if before is not None:
         kept = ("started", "seconds", "command", "environment")
@@ -136,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
     folder.begin(record)
     if not options.quiet:
         print(f"fitting {len(table):,} rows, seed {chosen['seed']}", file=sys.stderr)
-        print(_spoken(columns), file=sys.stderr, flush=True)
+        print(spoken_columns(columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows)
@@ -201,102 +188,6 @@ def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
                 "out, or start anew with --overwrite"
             )
     return dict(kept)
-
-
-def _rows(table: FileTable, chosen: dict[str, Any]) -> Rows:
-    """Give every column its role."""
-    from sticktree.reading.names import pick_column, pick_columns
-
-    def named(option: str, pick: Any, wanted: Any) -> Any:
-        try:
-            return pick(table.names, wanted)
-        except ValueError as error:
-            raise ValueError(f"--{option}: {error}") from None
-
-    roles: dict[str, Any] = {
-        role: named(role, pick_column, chosen[role]) if role in chosen else None
-        for role in ("label", "id", "weights")
-    }
-    taken = {name: role for role, name in roles.items() if name is not None}
-    if len(taken) < sum(name is not None for name in roles.values()):
-        twice = Counter(roles.values()).most_common(1)[0][0]
-        raise ValueError(f"column {twice!r} can be one of --label, --id and --weights only")
-    fitted = [name for name in table.names if name not in taken]
-    if "columns" in chosen:
-        fitted = named("columns", pick_columns, chosen["columns"])
-    dropped = named("drop", pick_columns, chosen.get("drop", []))
-    for name in fitted:
-        if name in taken and "columns" in chosen:
-            raise ValueError(f"column {name!r} is in --columns and --{taken[name]}: choose one")
-    fitted = [name for name in fitted if name not in dropped]
-    if not fitted:
-        raise ValueError(
-            f"no column is left to fit: the file has {', '.join(map(repr, table.names[:10]))}"
-        )
-    kinds = {named("kinds", pick_column, k): v for k, v in chosen.get("kinds", {}).items()}
-    for name in kinds:
-        if name not in fitted:
-            raise ValueError(f"--kinds: column {name!r} is not fitted")
-    with telling_options(fitting=True):
-        frame = table.typed(fitted, kinds)
-    weights = None if roles["weights"] is None else _weights(table, roles["weights"])
-    roles["kinds"] = kinds
-    roles["ignored"] = [name for name in table.names if name not in fitted and name not in taken]
-    ids = None
-    if roles["id"] is not None:
-        ids = [f"row {k}" if w is None else w for k, w in enumerate(table.words(roles["id"]))]
-        name, often = Counter(ids).most_common(1)[0]
-        if often > 1:
-            print(
-                f"warning: --id {roles['id']}: names are not all different, such as {name!r}, "
-                f"which {often} rows have",
-                file=sys.stderr,
-            )
-        frame.index = ids  # the estimator takes them as the names of its rows
-    labels = None if roles["label"] is None else table.words(roles["label"])
-    return Rows(frame, ids, labels, weights, roles)
-
-
-def _weights(table: FileTable, name: str) -> list[float]:
-    words = table.words(name)
-    for row, word in enumerate(words):
-        if word is None or not is_number(word):
-            got = "nothing" if word is None else repr(word)
-            raise ValueError(
-                f"--weights: column {name!r} must hold numbers, got {got} in row {row}"
-            )
-    return [float(word) for word in words if word is not None]
-
-
-def _checked(rows: Rows, chosen: dict[str, Any]) -> Columns:
-    """Read the table as the estimator will, so that what is wrong is told before any work."""
-    import numpy as np
-
-    from sticktree.table import read_table
-    from sticktree.weights import expand
-
-    empty = [name for name in rows.frame if rows.frame[name].isna().all()]
-    if empty:
-        names = shlex.quote(",".join(map(str, empty)))
-        raise ValueError(f"these columns have no values at all: --drop {names}")
-    with naming_options():
-        try:
-            columns = read_table(rows.frame, rows.roles["kinds"] or None).columns
-        except ValueError as error:
-            text = str(error)
-            for wrong, right in (("names of rows say", "--id or --drop"), ("it says", "--drop")):
-                if wrong in text:
-                    raise ValueError(text.replace("remove it", f"give it to {right}")) from None
-            raise
-        if rows.weights is not None:
-            expand(np.array(rows.weights), len(rows.frame))
-    if chosen.get("noise") == "shared" and set(columns.kinds) != {"gaussian"}:
-        others = sorted(set(columns.declared) - {"gaussian", "lognormal"})
-        raise ValueError(
-            f"--noise shared is for gaussian columns only, but there are {', '.join(others)} ones: "
-            "say own, or leave it out"
-        )
-    return columns
 
 
 def _record(
@@ -386,17 +277,6 @@ def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> Non
     print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
-
-
-def _spoken(columns: Columns) -> str:
-    """Say what the columns are, and how to say that they are something else."""
-    first, *rest = columns.describe().split("\n")
-    if rest:
-        whole = [name for name, flag in zip(columns.names, columns.whole, strict=True) if flag]
-        shown = ", ".join(map(str, whole[:6])) + ", …" * (len(whole) > 6)
-        hint = shlex.quote(f"{whole[0]}=poisson")
-        first += f"\nwhole numbers are taken as gaussian: {shown} (for counts say --kinds {hint})"
-    return first
 
 
 def _now() -> str:
