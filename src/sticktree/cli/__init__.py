@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 from sticktree import __version__
-from sticktree.cli import demo, simulate
+from sticktree.cli import (
+    cluster,
+    demo,
+    evaluate,
+    export,
+    fit,
+    plot,
+    predict,
+    report,
+    simulate,
+    summary,
+)
+from sticktree.cli.interruption import Interrupted
 
 __all__ = ["main"]
+
+WHOLE_FILES = "interrupted; files that were finished are kept"
 
 DESCRIPTION = """\
 Bayesian trees by breaking sticks: the Dirichlet fragmentation process.
@@ -22,12 +37,18 @@ are a random tree; parameters diffuse along it from parent to child, and data ar
 
 EPILOG = """\
 start here:
+  sticktree fit data.csv -o run           learn a tree of clusters from a table
+  sticktree summary run                   what was found, in words
+  sticktree report run -o report.html     explore it in a browser
+  sticktree fit --help                    all that can be said about the data and the model
+
+without data:
   sticktree demo                          look at random trees, in the terminal and as figures
   sticktree simulate -n 500 -o my-data    draw data, with the tree that made them
-  sticktree simulate --help               all the knobs, explained
 
 exit codes: 0 done, 1 could not be done (disk, missing package), 2 wrong options, 130 interrupted
 """
+COMMANDS = (fit, summary, predict, plot, export, evaluate, cluster, report, demo, simulate)
 
 
 class Parser(argparse.ArgumentParser):
@@ -48,10 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"sticktree {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, simulate):
+    for command in COMMANDS:
         command.add_to(commands)
     _speak_utf8()
-    options = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        _refuse(unknown, options.parser)
+    options.argv = words
     name = f"sticktree {options.command}"
     try:
         options.run(options)
@@ -68,10 +93,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted; files that were finished are kept", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        told = str(error) if isinstance(error, Interrupted) else WHOLE_FILES
+        print(f"{name}: {told}", file=sys.stderr)
         return 130
     return 0
+
+
+def _refuse(unknown: list[str], parser: argparse.ArgumentParser) -> NoReturn:
+    """Say which words are not understood, and what may have been meant."""
+    known = [option for action in parser._actions for option in action.option_strings]
+    word = unknown[0].split("=")[0]
+    near = difflib.get_close_matches(word, known, 1) if word.startswith("-") else []
+    guess = f"; did you mean {near[0]}?" if near else ""
+    parser.error(f"unrecognized arguments: {' '.join(unknown)}{guess}")
 
 
 def _speak_utf8() -> None:

@@ -30,7 +30,7 @@ def add_to(commands: Any) -> None:
         "of a table that comes with scikit-learn. Shown in the terminal, as figures, and as a page "
         "to explore in a browser.",
     )
-    parser.set_defaults(run=run, command="demo")
+    parser.set_defaults(run=run, command="demo", parser=parser)
     parser.add_argument(
         "-o",
         "--output",

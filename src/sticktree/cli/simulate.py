@@ -54,7 +54,7 @@ def add_to(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run, command="simulate")
+    parser.set_defaults(run=run, command="simulate", parser=parser)
     parser.add_argument("-n", type=int, default=1000, help="number of data [1000]")
     parser.add_argument(
         "-o",
@@ -140,7 +140,7 @@ def run(options: argparse.Namespace) -> None:
     if to_screen:
         _write_table(simulation, sys.stdout)
         return
-    skipped = ("run", "command", "output", "overwrite", "seed")
+    skipped = ("run", "command", "parser", "argv", "output", "overwrite", "seed")
     parameters = {k: v for k, v in vars(options).items() if k not in skipped and v is not None}
     with (
         atomically(folder / DATA) as path,

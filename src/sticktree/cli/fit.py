@@ -1,0 +1,283 @@
+"""``sticktree fit``: from a file to a run folder."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sticktree.cli.fit_options import (
+    LASTING,
+    add_options,
+    estimator_of,
+    lasting,
+    naming_options,
+)
+from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
+from sticktree.cli.interruption import Interrupted
+from sticktree.cli.output import seed_of
+from sticktree.cli.table_options import READING, read_rows
+from sticktree.run_folder import FILES, RunFolder, environment
+
+if TYPE_CHECKING:
+    from sticktree.estimator import DFPMixture
+    from sticktree.reading import FileTable
+    from sticktree.summary import Summary
+    from sticktree.table import Columns
+
+__all__ = ["add_to"]
+
+EPILOG = """\
+The folder gets plain files:
+  clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
+  tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
+  summary.txt      what was found, in words
+  model.sticktree  the fitted model, for the other commands and sticktree.load
+  run.json         how it came to be: version, parameters, seed, hash of the data, platform, times
+
+A run that is stopped, by Ctrl-C or worse, goes on with --resume to the very draws it would have
+made; its options need not be given again.
+
+examples:
+  every column is data:
+    sticktree fit data.csv -o run
+  classes known from elsewhere, names of rows, a column to leave out:
+    sticktree fit flowers.csv --label species --id plant --drop collector -o flowers
+  counts and categories, ? where a value is missing:
+    sticktree fit visits.csv --kinds visits=poisson,ward=categorical --missing '?' -o visits
+  some columns by position, the same draws every time, quicker than by default:
+    sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
+  go on after Ctrl-C:
+    sticktree fit -o run --resume
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "fit",
+        help="learn a tree of clusters from a file",
+        description="Learn a tree of clusters from a table in a file, and write all answers to a "
+        "folder.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run, command="fit", parser=parser)
+    parser.add_argument(
+        "data", nargs="?", help="CSV, TSV, Parquet or npy, also .gz or .zip; - is standard input"
+    )
+    parser.add_argument(
+        "-o", "--output", default="run", metavar="FOLDER", help="where the files go [run]"
+    )
+    again = parser.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    again.add_argument("--overwrite", action="store_true", help="replace a run that is there")
+    parser.add_argument(
+        "--keep-checkpoint", action="store_true", help="keep what --resume needs, at the end too"
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but warnings")
+    add_options(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Fit and write."""
+    began = time.monotonic()
+    folder = RunFolder(options.output)
+    before = _state(folder, options)
+    chosen = lasting(options)
+    if before is not None:
+        chosen = _as_before(chosen, before)
+        options.data = options.data or before["data"]["path"]
+    if options.data is None:
+        raise ValueError("give a file to fit, such as: sticktree fit data.csv -o run")
+    chosen["seed"] = seed_of(argparse.Namespace(seed=chosen.get("seed")))
+    quiet = {"progress": False} if options.quiet else {}
+    if options.jobs is not None:
+        chosen["jobs"] = options.jobs
+    estimator = estimator_of(
+        chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
+    )
+    table = read_rows(options.data, {k: chosen[k] for k in READING if k in chosen})
+    if before is not None and table.source["sha256"] != before["data"]["sha256"]:
+        raise ValueError(
+            f"{options.data} is not the file that the run in {folder.path} was started with: its "
+            "content is another"
+        )
+    rows = rows_of(table, chosen)
+    columns = checked_columns(rows, chosen)
+    record = _record(options, chosen, table, rows, columns)
+    if before is not None:
+        kept = ("started", "seconds", "command", "environment")
+        record |= {key: before[key] for key in kept}
+        record["resumed"] = before["resumed"] + 1
+    else:
+        folder.discard_checkpoint()  # of another run, which this one must not go on from
+    folder.begin(record)
+    if not options.quiet:
+        print(f"fitting {len(table):,} rows, seed {chosen['seed']}", file=sys.stderr)
+        print(spoken_columns(columns), file=sys.stderr, flush=True)
+    try:
+        with _terminated_is_interrupted():
+            _fit(estimator, rows)
+    except KeyboardInterrupt:
+        record["seconds"] += time.monotonic() - began
+        folder.begin(record)
+        raise Interrupted(
+            f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
+        ) from None
+    record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
+    summary = _finish(folder, estimator, record, rows)
+    if not options.keep_checkpoint:
+        folder.discard_checkpoint()
+    if options.quiet and summary.agree == "bad":
+        print(f"warning: {summary.convergence}", file=sys.stderr)
+    if not options.quiet:
+        _tell(folder, summary, record["seed"], time.monotonic() - began)
+
+
+# ---- before ------------------------------------------------------------------------------------
+
+
+def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | None:
+    """Check that the folder can serve; return the record of the run to go on with, if any."""
+    path = folder.path
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"--output {path} is a file: give a folder")
+    status = "none"
+    if not options.overwrite or options.resume:
+        status = folder.status
+    if options.resume:
+        if status == "none":
+            raise ValueError(f"--resume: there is no run in {path}")
+        if status == "finished":
+            raise ValueError(
+                f"--resume: the run in {path} is finished; see sticktree summary {path}"
+            )
+        return folder.record
+    if status == "running":
+        raise ValueError(
+            f"--output {path} holds a run that was stopped: go on with --resume, start anew with "
+            "--overwrite, or choose another folder"
+        )
+    present = [name for name in FILES if (path / name).exists()]
+    if present and not options.overwrite:
+        what = "a run" if status == "finished" else ", ".join(present)
+        raise ValueError(
+            f"--output {path} already holds {what}: choose another folder or pass --overwrite"
+        )
+    return None
+
+
+def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of the run that goes on; refuse others."""
+    kept: dict[str, Any] = before["options"]
+    for name, value in given.items():
+        if kept.get(name) != value:
+            was = f"was {kept[name]}" if name in kept else "was not given"
+            option = "no-standardize" if name == "standardize" else name
+            raise ValueError(
+                f"--{option} {was} when the run was started, and stays so with --resume: leave it "
+                "out, or start anew with --overwrite"
+            )
+    return dict(kept)
+
+
+def _record(
+    options: argparse.Namespace,
+    chosen: dict[str, Any],
+    table: FileTable,
+    rows: Rows,
+    columns: Columns,
+) -> dict[str, Any]:
+    """Return all that it takes to do the same again."""
+    return {
+        "command": shlex.join(["sticktree", *options.argv]),
+        "started": _now(),
+        "resumed": 0,
+        "seconds": 0.0,
+        "options": {name: chosen[name] for name in LASTING if name in chosen},
+        "seed": chosen["seed"],
+        "data": {
+            **table.source,
+            "path": options.data,
+            "rows": len(table),
+            "missing_cells": int(rows.frame.isna().to_numpy().sum()),
+        },
+        "columns": {
+            "fitted": dict(zip(columns.names, columns.declared, strict=True)),
+            **{role: rows.roles[role] for role in ("label", "id", "weights", "ignored")},
+        },
+        "environment": environment(),
+    }
+
+
+# ---- the fit -----------------------------------------------------------------------------------
+
+
+def _fit(estimator: DFPMixture, rows: Rows) -> None:
+    from sticktree.estimator import ColumnsWarning
+    from sticktree.posterior.diagnostics import ConvergenceWarning
+
+    estimator.set_params(columns=rows.roles["kinds"] or None)
+    with warnings.catch_warnings(), naming_options():
+        # We tell these ourselves, in words for a terminal.
+        warnings.simplefilter("ignore", ColumnsWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        # A fit that is interrupted keeps what it has. Here it is saved, and goes on another time.
+        warnings.filterwarnings("error", "interrupted", ConvergenceWarning)
+        try:
+            estimator.fit(rows.frame, sample_weight=rows.weights)
+        except ConvergenceWarning:
+            raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _terminated_is_interrupted() -> Iterator[None]:
+    """Treat a polite request to end, as batch systems send it, like Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# ---- after -------------------------------------------------------------------------------------
+
+
+def _finish(
+    folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
+) -> Summary:
+    # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
+    estimator.set_params(checkpoint=None, progress=None)
+    hidden = ("checkpoint", "progress", "warm_start", "columns")
+    parameters = estimator.get_params()
+    record["parameters"] = {k: parameters[k] for k in sorted(parameters) if k not in hidden}
+    record["finished"] = _now()
+    return folder.finish(estimator, record, ids=rows.ids, labels=rows.labels)
+
+
+def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> None:
+    name = shlex.quote(str(folder.path))
+    print(summary.head())
+    print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
+    print(f"\nnext:\n  sticktree summary {name}")
+    print(f"  sticktree report {name} -o report.html")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,0 +1,9 @@
+"""Work that was stopped, with words on how to go on."""
+
+from __future__ import annotations
+
+__all__ = ["Interrupted"]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, after which a person is told what to do."""

@@ -1,0 +1,116 @@
+"""``sticktree predict``: clusters and densities of new rows."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from sticktree.cli.run_argument import (
+    add_output,
+    add_run,
+    check_file,
+    csv_text,
+    open_run,
+    write_text,
+)
+from sticktree.cli.table_options import READING, add_reading, read_rows, reading_of, telling_options
+
+if TYPE_CHECKING:
+    from sticktree.reading import FileTable
+    from sticktree.run_folder import RunFolder
+
+__all__ = ["add_to", "check_level", "new_rows"]
+
+EPILOG = """\
+The table has a line for each row: its number from 0, its name if the file has the column that
+named the rows of the fit, the likeliest cluster, the probability of that cluster, and the log
+density of the row in its own units. Columns are found by their names; others are ignored. What is
+missing counts as missing.
+
+examples:
+    sticktree predict run new.csv -o predicted.csv
+    sticktree predict run new.csv --level 1
+    sticktree predict run new.csv --proba -o -
+    sticktree predict run gaps.csv --impute -o filled.csv
+"""
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "predict",
+        help="clusters and densities of new rows",
+        description="Put new rows into the clusters of a run, tell how probable each row is, or "
+        "fill in what is missing.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run, command="predict", parser=parser)
+    add_run(parser)
+    parser.add_argument("data", help="a file of rows like those of the fit; - is standard input")
+    add_output(parser)
+    parser.add_argument(
+        "--level", type=int, metavar="L", help="level of the tree [that of the fit]"
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--proba", action="store_true", help="the probability of every cluster as well"
+    )
+    what.add_argument(
+        "--impute", action="store_true", help="instead, the rows with what is missing filled in"
+    )
+    add_reading(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Predict and write."""
+    path = check_file(options.output, overwrite=options.overwrite)
+    folder = open_run(options)
+    level = check_level(folder, options.level)
+    table, frame = new_rows(folder, options.data, options)
+    estimator = folder.estimator
+    columns: dict[str, Any] = {"row": range(len(frame))}
+    name = folder.record["columns"]["id"]
+    if name in table.names:
+        columns["id"] = ["" if word is None else word for word in table.words(name)]
+    if options.impute:
+        filled = estimator.impute(frame)
+        columns |= {column: filled[column].tolist() for column in filled}
+    else:
+        probability = estimator.predict_proba(frame, level)
+        columns["cluster"] = probability.argmax(axis=1).tolist()
+        columns["probability"] = _digits(probability.max(axis=1))
+        columns["log_density"] = _digits(estimator.score_samples(frame))
+        if options.proba:
+            columns |= {f"p_{k}": _digits(probability[:, k]) for k in range(probability.shape[1])}
+    write_text(csv_text(columns), path)
+
+
+def check_level(folder: RunFolder, level: int | None) -> int | None:
+    """Return a level if the tree of the run has it."""
+    last = folder.record["result"]["levels"]
+    if level is not None and not 0 <= level <= last:
+        raise ValueError(f"--level must be an integer from 0 to {last}, got {level}")
+    return level
+
+
+def new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple[FileTable, Any]:
+    """Read new rows with the columns of a run, in the form that they had then."""
+    # What was said of the first file most likely holds for another; its format may differ.
+    before = {k: v for k, v in folder.record["options"].items() if k in READING and k != "format"}
+    table = read_rows(name, before | reading_of(options))
+    wanted = folder.record["columns"]["fitted"]
+    absent = [column for column in wanted if column not in table.names]
+    if absent:
+        near = difflib.get_close_matches(absent[0], table.names, 1)
+        guess = f" (is {near[0]!r} the column {absent[0]!r}?)" if near else ""
+        shown = ", ".join(map(repr, absent[:10])) + ", …" * (len(absent) > 10)
+        raise ValueError(f"{name} lacks column{'s' * (len(absent) > 1)} {shown}{guess}")
+    with telling_options():
+        frame = table.typed_like(folder.estimator.columns_)
+    return table, frame
+
+
+def _digits(values: Any) -> list[str]:
+    return [f"{value:.6g}" for value in values]
