@@ -53,7 +53,7 @@ def test_labels_lose_no_more_than_any_draw(mixture):
             best = expected_loss(mixture.cluster(level, loss=loss), draws, loss)
             assert best <= min(expected_loss(draw, draws, loss) for draw in draws) + 1e-12
     np.testing.assert_array_equal(mixture.labels_, mixture.cluster())
-    np.testing.assert_array_equal(mixture.labels_, mixture.cluster(2))
+    np.testing.assert_array_equal(mixture.labels_, mixture.cluster(mixture.level_))
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 3, 7, 40])

@@ -125,7 +125,7 @@ def test_fit_predict_returns_the_labels_and_fit_itself():
         labels = mixture.fit_predict(rows())
         assert mixture.fit(rows()) is mixture
     np.testing.assert_array_equal(labels, mixture.labels_)
-    np.testing.assert_array_equal(mixture.labels_, mixture.cluster(2))
+    np.testing.assert_array_equal(mixture.labels_, mixture.cluster(mixture.level_))
 
 
 @pytest.mark.parametrize(

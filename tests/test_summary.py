@@ -32,7 +32,7 @@ def test_clusters_are_counted_and_described(groups):
     summary = summarise(groups, labels=labels)
     assert summary.rows == 30
     assert [cluster.rows for cluster in summary.clusters] == np.bincount(groups.labels_).tolist()
-    assert summary.clusters_per_level[-1] == len(summary.clusters)
+    assert summary.clusters_per_level[groups.level_ - 1] == len(summary.clusters)
     for cluster in summary.clusters:
         members = groups.labels_ == cluster.cluster
         assert cluster.confidence == pytest.approx(groups.confidence_[members].mean())

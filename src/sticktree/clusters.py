@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray, check_integer, is_integer
 from sticktree.model import Model
+from sticktree.posterior.agreement import best_level
 from sticktree.posterior.consensus import consensus_tree
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.flat import flat_clustering
@@ -32,6 +33,7 @@ class Clusters:
 
     level: int | None
     tree_: Tree
+    level_: int
     labels_: IntArray
     confidence_: FloatArray
     posterior_: Posterior
@@ -72,6 +74,10 @@ class Clusters:
             self.tree_ = whole
         if names is not None:
             self.tree_ = self.tree_.annotated(names=[names[row] for row in kept])
+        if self.level is None:
+            self.level_ = best_level(self.posterior_.draws, self._model_.depth, whole)
+        else:
+            self.level_ = self.level
         level = self._level()
         labels = self._labels_at(level)
         self.labels_ = self._of_rows(labels, level)
@@ -168,11 +174,9 @@ class Clusters:
 
     def _level(self, level: int | None = None) -> int:
         """Return the level asked for, or else the usual one."""
-        last = self._model_.depth
-        level = self.level if level is None else level
         if level is None:
-            return last
-        check_level(level, last)
+            return self.level_
+        check_level(level, self._model_.depth)
         return level
 
     def _of_rows(self, labels: IntArray, level: int) -> IntArray:

@@ -42,6 +42,7 @@ __all__ = ["ColumnsWarning", "DFPMixture"]
 
 SECONDS_BETWEEN_SAVES = 30.0
 PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take
+PILOT_SWEEPS = 1200  # in all; longer chains changed no choice
 PILOT_CHAINS = 2
 
 
@@ -71,8 +72,8 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and a depth up to ``depth``: short chains of every candidate are compared by
-        leave-one-out density. That takes at most half as many sweeps as the fit; the evidence is in
-        ``selection_``.
+        leave-one-out density. That takes at most half as many sweeps as the fit, and 1,200 in all; the
+        evidence is in ``selection_``.
     leaf_noise : {"auto", "shared", "own"}, default="auto"
         Whether all leaves have the same noise, whose multiples are the steps down the tree, or each
         its own. "auto" is chosen by the data if ``covariance_type`` is, and else "shared" where all
@@ -115,7 +116,8 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         On Glass, chains need up to a thousand sweeps to meet. A draw takes a few bytes a row: about
         a kilobyte for 600 rows.
     level : int or None, default=None
-        Level of the tree at which ``labels_`` and predictions cut it; None is the last.
+        Level of the tree whose clusters are ``labels_`` and predicted; None is the one on whose
+        clusters the draws agree best, by the expected adjusted Rand index.
     n_jobs : int or None, default=None
         Threads that run chains; None uses one for each chain and core. Draws do not depend on it.
     random_state : int, RandomState, Generator or None, default=None
@@ -135,8 +137,10 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     tree_ : Tree
         The consensus of all draws: a tree of the rows, with the mean level at which those below
         each node meet as its time, and its posterior probability as its support.
+    level_ : int
+        The level of the flat clusters.
     labels_ : int array, shape (n_samples,)
-        Flat clusters at ``level`` that minimise the posterior expected variation of information,
+        Flat clusters at ``level_`` that minimise the posterior expected variation of information,
         numbered in the order of the tree; see :meth:`cluster` for others.
     confidence_ : float array, shape (n_samples,)
         Posterior probability of each row to be with the others of its cluster.
@@ -321,7 +325,8 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         if len(candidates) == 1:
             return candidates[0][1], None
         n_pilots = PILOT_CHAINS * len(candidates)
-        budget = max(int(PILOT_SHARE * self.n_chains * schedule.n_sweeps), n_pilots)
+        share = int(PILOT_SHARE * self.n_chains * schedule.n_sweeps)
+        budget = max(min(share, PILOT_SWEEPS), n_pilots)
         with choosing(self.progress, len(candidates)):
             selection = select(
                 data, candidates, schedule, seed, n_jobs, n_chains=PILOT_CHAINS, budget=budget

@@ -178,7 +178,7 @@ def summarise(
     by_level : sequence of int arrays, optional
         The flat clusters at levels 1 to the last, if they are known already.
     """
-    from sticktree.report.words import verdict
+    from sticktree.verdict import verdict
 
     judged = verdict(estimator)
     levels = estimator.posterior_.depth
@@ -193,7 +193,7 @@ def summarise(
         columns=f"{_many(found.size, 'row')}, {_many(len(estimator.columns_), 'column')}: "
         f"{first_line}",
         model=_model(estimator),
-        level=levels if estimator.level is None else estimator.level,
+        level=estimator.level_,
         levels=levels,
         clusters_per_level=[int(cut.max()) + 1 for cut in by_level],
         clusters=_clusters(estimator, labels),

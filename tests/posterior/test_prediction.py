@@ -282,7 +282,7 @@ def test_memberships_are_probabilities_and_predictions_the_largest(fits, blobs, 
     mixture = fits(form, 6, 2)
     rows = blobs(30, seed=4) * FACTOR + SHIFT
     for level in (None, 0, 1, 3, 5):
-        at = 5 if level is None else level
+        at = mixture.level_ if level is None else level
         proba = mixture.predict_proba(rows, level)
         assert proba.shape == (30, mixture.cluster(at).max() + 1)
         assert (proba >= 0).all()

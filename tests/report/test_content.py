@@ -17,7 +17,7 @@ from sticktree.report.cloud import principal_axes
 from sticktree.report.features import Features
 from sticktree.report.packing import packed_column
 from sticktree.report.rows import Classes, Rows
-from sticktree.report.words import verdict
+from sticktree.verdict import verdict
 from tests.report.mixtures import linkage_tree, mixture
 from tests.report.reading import Page, unpacked
 

@@ -17,7 +17,8 @@ from sticktree.report.features import Features
 from sticktree.report.packing import packed
 from sticktree.report.rows import Rows
 from sticktree.report.tables import pairs_table, table
-from sticktree.report.words import summary, verdict
+from sticktree.report.words import summary
+from sticktree.verdict import verdict
 
 __all__ = ["Content"]
 
