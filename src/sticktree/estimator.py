@@ -42,7 +42,7 @@ __all__ = ["ColumnsWarning", "DFPMixture"]
 
 SECONDS_BETWEEN_SAVES = 30.0
 PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take
-PILOT_SWEEPS = 1200  # in all; longer chains changed no choice
+PILOT_SWEEPS = 1200  # in all, however long the fit
 PILOT_CHAINS = 2
 
 
@@ -72,8 +72,8 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and a depth up to ``depth``: short chains of every candidate are compared by
-        leave-one-out density. That takes at most half as many sweeps as the fit, and 1,200 in all; the
-        evidence is in ``selection_``.
+        leave-one-out density. That takes at most half as many sweeps as the fit, and 1,200 in all;
+        the evidence is in ``selection_``.
     leaf_noise : {"auto", "shared", "own"}, default="auto"
         Whether all leaves have the same noise, whose multiples are the steps down the tree, or each
         its own. "auto" is chosen by the data if ``covariance_type`` is, and else "shared" where all
