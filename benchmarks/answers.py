@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.cluster.hierarchy import linkage
 
-from benchmarks.table import Row, duration, duration_row
+from benchmarks.table import Row, duration, duration_row, verdict
 from benchmarks.timing import race
-from sticktree.metrics import dendrogram_purity
-from sticktree.posterior import flat_clustering
+from sticktree.metrics import dendrogram_purity, meeting_distance
+from sticktree.posterior import Draw, flat_clustering
+from sticktree.posterior.consensus import consensus_tree
+from sticktree.processes import NestedRestaurant
 from sticktree.tree import Tree
 
 
@@ -22,6 +24,52 @@ def rows(quick: bool = False) -> Iterator[Row]:
     sizes = ((200, 50, True),) if quick else ((1_000, 1_000, True), (1_000, 1_000, False))
     for n_rows, n_draws, nested in (*sizes, (2_000 if quick else 50_000, 200, True)):
         yield flat(n_rows, n_draws, nested)
+    for n_rows, limit in ((300, 5.0),) if quick else ((1_000, 5.0), (50_000, 60.0)):
+        yield consensus(n_rows, 50 if quick else 1_000, limit)
+    yield grouped(400 if quick else 4_000, 50 if quick else 300)
+
+
+def consensus(n_rows: int, n_draws: int, limit: float) -> Row:
+    """Time the consensus of draws in which one row in twenty is elsewhere."""
+    draws = alike(n_rows, n_draws)
+    points = np.random.default_rng(0).standard_normal((3_000, 2))
+    ours, peer = race(
+        lambda: consensus_tree(draws, 4.0), lambda: linkage(points, "average"), rounds=1
+    )
+    what = f"consensus of {n_draws:,} draws of {n_rows:,} rows"
+    return duration_row(what, ours, limit, peer=f"{duration(peer)} (linkage of 3,000)")
+
+
+def grouped(n_rows: int, n_draws: int) -> Row:
+    """Measure how far pairs move if rows are taken in groups, a quarter as many."""
+    draws = alike(n_rows, n_draws)
+    exact = consensus_tree(draws, 4.0, max_exact=n_rows)
+    tree = consensus_tree(draws, 4.0, max_exact=n_rows // 4)
+    error = meeting_distance(tree, exact)
+    what = f"RMS change of where pairs of {n_rows:,} rows meet, in {n_rows // 4:,} groups"
+    return Row(
+        what,
+        f"{error:.4f} of the depth",
+        "0 (exact)",
+        f"{error:.4f}",
+        "≤ 0.02",
+        verdict(error <= 0.02),
+    )
+
+
+def alike(n_rows: int, n_draws: int) -> list[Draw]:
+    """Return draws of one tree in which one row in twenty is elsewhere."""
+    rng = np.random.default_rng(0)
+    tree = NestedRestaurant(2.0, 3).sample(n_rows, rng).compressed()
+    draws = []
+    for _ in range(n_draws):
+        leaf = tree.leaf.copy()
+        moved = np.flatnonzero(rng.random(n_rows) < 0.05)
+        leaf[moved] = tree.leaf[rng.integers(n_rows, size=moved.size)]
+        parent = np.maximum(tree.parent, 0).astype(np.uint16)
+        level = tree.level.astype(np.uint8)
+        draws.append(Draw(leaf.astype(np.uint16), parent, level, {}, (), 1.0, 0.0, 0.0))
+    return draws
 
 
 def purity(kind: str, tree: Tree, n_classes: int) -> Row:
