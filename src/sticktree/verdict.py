@@ -42,6 +42,9 @@ def scalar_name(label: str) -> str:
     level = re.fullmatch(r"nodes\[(\d+)\]", label)
     if level:
         return f"branches at level {int(level[1]) + 1}"
+    column = re.fullmatch(r"hyper\[(\d+)\]", label)
+    if column:
+        return f"hyper-parameter {int(column[1]) + 1} of the leaves"
     return NAMES.get(label, label.replace("_", " "))
 
 

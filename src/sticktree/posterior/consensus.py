@@ -15,7 +15,7 @@ from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.posterior.draws import Draw
 from sticktree.posterior.levels import MAX_DRAWS, spread
 from sticktree.posterior.support import support
-from sticktree.posterior.together import mean_meeting_levels
+from sticktree.posterior.together import summed_meeting_levels
 from sticktree.tree import Tree
 
 __all__ = ["consensus_tree"]
@@ -23,7 +23,7 @@ __all__ = ["consensus_tree"]
 MAX_EXACT = 2000
 """Up to so many rows all pairs are weighed; above, rows that stay together count as one."""
 GROUPING_DRAWS, GROUPING_ROUNDS = 100, 3
-TIE = 1e-6  # times nearer than this are the same, up to rounding in single precision
+TIE = 1e-9  # times nearer than this are the same, up to rounding
 
 
 def consensus_tree(
@@ -61,7 +61,7 @@ def consensus_tree(
     group = _groups(used, max_exact)
     members = Members(group)
     rng = np.random.default_rng(0)  # only for which rows stand for their groups
-    levels = mean_meeting_levels(used, members.pick(rng, len(used))).astype(np.float64)
+    levels = summed_meeting_levels(used, members.pick(rng, len(used))) / np.float64(len(used))
     inside = _levels_inside(used, members, rng)
     joins = average_linkage(levels, members.size)
     tree = _grown(members, inside, joins, float(leaf_time))

@@ -14,7 +14,7 @@ from sticktree.posterior.levels import MAX_DRAWS, spread
 from sticktree.posterior.loss import as_clustering, as_clusterings
 from sticktree.tree.validation import check_range, integers
 
-__all__ = ["MAX_ROWS", "coclustering", "confidence", "mean_meeting_levels", "meeting_times"]
+__all__ = ["MAX_ROWS", "coclustering", "confidence", "meeting_times", "summed_meeting_levels"]
 
 MAX_ROWS = 20_000
 """Rows of the largest matrix that is made: 1.6 GB."""
@@ -100,11 +100,14 @@ def meeting_times(draws: Sequence[Draw], rows: npt.ArrayLike | None = None) -> S
     chosen = _check_rows(rows, draws[0].leaf.size)
 
     used = spread(draws, MAX_DRAWS)
-    return mean_meeting_levels(used, [chosen] * len(used))
+    return summed_meeting_levels(used, [chosen] * len(used)) / np.float32(len(used))
 
 
-def mean_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]]) -> SharedMatrix:
-    """Return the mean level at which rows i and j of the rows chosen for each draw meet."""
+def summed_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]]) -> SharedMatrix:
+    """Return the sum over draws of the level at which rows i and j of those chosen for each meet.
+
+    Single precision holds these whole numbers without rounding.
+    """
     from sticktree.posterior.matrices import add_meeting_levels, mirror
 
     n = len(rows[0])
@@ -113,7 +116,7 @@ def mean_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]])
         parent, leaf = draw.parent.astype(np.int32), draw.leaf[chosen].astype(np.int32)
         add_meeting_levels(parent, leaf, draw.level.astype(np.int32), total)
     mirror(total)
-    return total / np.float32(len(draws))
+    return total
 
 
 def _check_rows(rows: npt.ArrayLike | None, n_data: int) -> IntArray:
