@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,7 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree import DFPMixture
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
+    from sticktree.posterior.diagnostics import ConvergenceWarning
     from sticktree.report import write_report
     from sticktree.text import tree_text
 
@@ -99,12 +101,11 @@ def _learned(folder: Path, seed: int) -> None:
     print("\nThe other way round: 150 irises, and the tree that made them. The sampler is compiled")
     print("when it is first used, which takes about a minute, once.\n")
     mixture = DFPMixture(
-        covariance_type="full",
-        leaf_noise="shared",
-        n_warmup=500,
-        n_draws=500,
-        random_state=seed,
-    ).fit(iris.data)
+        covariance_type="full", leaf_noise="shared", n_warmup=500, n_draws=500, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is said below
+        mixture.fit(iris.data)
     print("The consensus of all draws; at which level branches meet, their rows, their support:\n")
     print(tree_text(mixture.tree_, max_lines=14))
     print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
