@@ -23,7 +23,7 @@ def support(tree: Tree, draws: list[Draw]) -> FloatArray:
     >>> from sticktree import Tree
     >>> from sticktree.posterior.support import support
     >>> support(Tree.from_paths([(1, 1), (1, 2), (2, 1)]), draws=[])
-    array([1., 0., 1., 1., 1.])
+    array([1., 0., 1., 1., 1., 1.])
     """
     from sticktree.metrics.clades import sums_below
 
