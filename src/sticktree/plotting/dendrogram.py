@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from sticktree.checks import check_integer
 from sticktree.plotting.branches import draw_branches
 from sticktree.plotting.canvas import Canvas
-from sticktree.plotting.display import check_tree, labels_of, tree_of
 from sticktree.plotting.frame import Orientation, check_orientation
 from sticktree.plotting.supports import write_supports
+from sticktree.plotting.tree_display import TreeDisplay
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["DendrogramDisplay", "plot_dendrogram"]
 
@@ -75,61 +74,8 @@ def plot_dendrogram(
     return display.ax_
 
 
-class DendrogramDisplay:
-    """The picture of a tree with its times; see :func:`plot_dendrogram`.
-
-    Parameters
-    ----------
-    tree : Tree
-        What to draw.
-    classes, labels : sequence, optional
-        A class and a flat cluster for each datum.
-    names : bool or sequence of str, default=True
-        Names of the data.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of these.
-    """
-
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        tree: Tree,
-        *,
-        classes: Any = None,
-        labels: Any = None,
-        names: bool | Sequence[str] = True,
-    ) -> None:
-        self.tree = check_tree(tree)
-        self.classes = classes
-        self.labels = labels
-        self.names = names
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        classes: Any = None,
-        labels: Any = None,
-        names: bool | Sequence[str] = True,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
-
-        Further arguments are those of :meth:`plot`.
-        """
-        tree = tree_of(estimator)
-        labels = labels_of(estimator) if labels is None else labels
-        display = cls(tree, classes=classes, labels=labels, names=names)
-        return display.plot(ax=ax, **kwargs)
+class DendrogramDisplay(TreeDisplay):
+    """The picture of a tree with its times; see :func:`plot_dendrogram`."""
 
     def plot(
         self,

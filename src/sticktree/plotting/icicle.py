@@ -10,16 +10,15 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.plotting.branches import MOST_DUST
 from sticktree.plotting.canvas import Canvas
-from sticktree.plotting.display import check_tree, labels_of, tree_of
 from sticktree.plotting.frame import Frame, Orientation
 from sticktree.plotting.lettering import LINE, SMALLEST, widest
 from sticktree.plotting.outline import Outline
 from sticktree.plotting.style import INK, PAPER, paler, readable_on, rgb
+from sticktree.plotting.tree_display import TreeDisplay
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["IcicleDisplay", "plot_icicle"]
 
@@ -79,60 +78,8 @@ def plot_icicle(
     return display.ax_
 
 
-class IcicleDisplay:
-    """The picture of a tree as areas; see :func:`plot_icicle`.
-
-    Parameters
-    ----------
-    tree : Tree
-        What to draw.
-    classes, labels : sequence, optional
-        A class and a flat cluster for each datum.
-    names : bool or sequence of str, default=True
-        Names of the data.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of these.
-    """
-
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        tree: Tree,
-        *,
-        classes: Any = None,
-        labels: Any = None,
-        names: bool | Sequence[str] = True,
-    ) -> None:
-        self.tree = check_tree(tree)
-        self.classes = classes
-        self.labels = labels
-        self.names = names
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        classes: Any = None,
-        labels: Any = None,
-        names: bool | Sequence[str] = True,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
-
-        Further arguments are those of :meth:`plot`.
-        """
-        tree = tree_of(estimator)
-        labels = labels_of(estimator) if labels is None else labels
-        return cls(tree, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
+class IcicleDisplay(TreeDisplay):
+    """The picture of a tree as areas; see :func:`plot_icicle`."""
 
     def plot(
         self,
