@@ -152,3 +152,11 @@ def test_wrong_input_is_refused_in_plain_words():
         flat_clustering(draws, tree=Tree([-1], [0]))
     with pytest.raises(ValueError, match=r"rng must be a numpy\.random\.Generator"):
         flat_clustering(draws, rng=0)
+
+
+def test_large_tables_are_answered_from_fewer_draws(make_draw, monkeypatch):
+    monkeypatch.setattr("sticktree.posterior.levels.MAX_LABELS", 4 * 30)
+    draws = [make_draw([(1 + (k + j) % 3,) for k in range(4)]) for j in range(50)]
+    assert labels_at(draws, 1).shape == (30, 4)
+    monkeypatch.setattr("sticktree.posterior.levels.MAX_LABELS", 1)
+    assert labels_at(draws, 1).shape == (20, 4)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.posterior.draws import Draw
-from sticktree.posterior.levels import MAX_DRAWS, spread
+from sticktree.posterior.levels import MAX_DRAWS, MIN_DRAWS, spread
 from sticktree.posterior.support import support
 from sticktree.posterior.together import summed_meeting_levels
 from sticktree.tree import Tree
@@ -23,6 +23,7 @@ __all__ = ["consensus_tree"]
 MAX_EXACT = 2000
 """Up to so many rows all pairs are weighed; above, rows that stay together count as one."""
 GROUPING_DRAWS, GROUPING_ROUNDS = 100, 3
+GROUPING_CELLS = 20_000_000  # rows times draws that are held at a time
 TIE = 1e-9  # times nearer than this are the same, up to rounding
 
 
@@ -103,7 +104,8 @@ def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
     if n <= most:
         return np.arange(n)
     # Draws far from each other first: neighbours in a chain say nearly the same.
-    order = np.random.default_rng(0).permutation(len(draws))[:GROUPING_DRAWS]
+    most_draws = int(np.clip(GROUPING_CELLS // n, MIN_DRAWS, GROUPING_DRAWS))
+    order = np.random.default_rng(0).permutation(len(draws))[:most_draws]
     tree = draws[order[0]].tree
     place = np.argsort(np.argsort(tree.preorder[tree.leaf], kind="stable"))
     group = np.unique(tree.preorder[tree.leaf], return_inverse=True)[1]

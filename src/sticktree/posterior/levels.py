@@ -10,10 +10,15 @@ import numpy as np
 from sticktree.checks import IntArray, check_integer
 from sticktree.posterior.draws import Draw
 
-__all__ = ["MAX_DRAWS", "labels_at", "spread"]
+__all__ = ["MAX_DRAWS", "MIN_DRAWS", "labels_at", "spread"]
 
 MAX_DRAWS = 1000
 """Draws that answers are made from: more would cost time and change next to nothing."""
+
+MAX_LABELS = 50_000_000
+"""Labels that are held at a time, 200 MB: large tables are answered from fewer draws."""
+
+MIN_DRAWS = 20
 
 Item = TypeVar("Item")
 
@@ -28,7 +33,7 @@ def labels_at(draws: Sequence[Draw], level: int, max_draws: int = MAX_DRAWS) -> 
     """Return the draws' clusterings at a level: one row a draw, one column a datum.
 
     Labels count from 0 within each draw, in no particular order. Of more than ``max_draws`` draws,
-    so many are taken, spread evenly.
+    so many are taken, spread evenly; fewer, if they would have more than 50 million labels.
     """
     level = check_integer("level", level, minimum=0)
     max_draws = check_integer("max_draws", max_draws, minimum=1)
@@ -37,7 +42,8 @@ def labels_at(draws: Sequence[Draw], level: int, max_draws: int = MAX_DRAWS) -> 
 
     from sticktree.posterior.cutting import cut_at
 
-    used = spread(draws, max_draws)
+    affordable = max(MAX_LABELS // draws[0].leaf.size, MIN_DRAWS)
+    used = spread(draws, min(max_draws, affordable))
     labels = np.empty((len(used), used[0].leaf.size), dtype=np.int32)
     for s, draw in enumerate(used):
         parent, leaf = draw.parent.astype(np.int32), draw.leaf.astype(np.int32)
