@@ -358,3 +358,11 @@ def test_a_missing_package_is_said(run, told, monkeypatch):
     code, _, err = told("export", "run", "--format", "graphml")
     assert code == 1
     assert "networkx" in err
+
+
+def test_labels_that_are_all_different_have_no_purity(run, told):
+    code, out, _ = told("evaluate", "run", "--label", "plant", "--json")
+    assert code == 0
+    found = json.loads(out)["fit"]
+    assert found["n_classes"] == found["n_labelled"] == 30
+    assert "purity_pairs" not in found

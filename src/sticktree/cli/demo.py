@@ -95,13 +95,14 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree.posterior.diagnostics import ConvergenceWarning
     from sticktree.report import write_report
     from sticktree.text import tree_text
+    from sticktree.verdict import verdict
 
     iris = load_iris()
     species = [str(iris.target_names[k]) for k in iris.target]
     print("\nThe other way round: 150 irises, and the tree that made them. The sampler is compiled")
     print("when it is first used, which takes about a minute, once.\n")
     mixture = DFPMixture(
-        covariance_type="full", leaf_noise="shared", n_warmup=500, n_draws=500, random_state=seed
+        covariance_type="full", leaf_noise="own", n_warmup=1000, n_draws=1000, random_state=seed
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is said below
@@ -109,8 +110,7 @@ def _learned(folder: Path, seed: int) -> None:
     print("The consensus of all draws; at which level branches meet, their rows, their support:\n")
     print(tree_text(mixture.tree_, max_lines=14))
     print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
-    agree = mixture.diagnosis_.advice() or "the chains agree"
-    print(f"diagnosis: {agree}\n")
+    print(f"{verdict(mixture).text}\n")
     names = [f"{one} {k}" for k, one in enumerate(species, start=1)]
     columns = [str(name) for name in iris.feature_names]
     tree = DendrogramDisplay.from_estimator(mixture, classes=species, names=names)

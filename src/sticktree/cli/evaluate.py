@@ -149,25 +149,15 @@ def _agreement(
     if level is not None:
         found = folder.by_level[level - 1] if level else np.zeros_like(found)
     result = _flat(labels, found)
-    if result["n_labelled"] < 2:
+    of_tree = [labels[k] for k in np.unique(estimator._rows)]
+    known = [label for label in of_tree if label is not None]
+    if len(set(known)) == len(known):  # no two rows of one class
         return result
-    kept = np.unique(estimator._rows)
-    of_tree = [labels[k] for k in kept]
-    tree, known = estimator.tree_, [label for label in of_tree if label is not None]
-    if len(known) < len(of_tree):
-        tree = _only(tree, [k for k, label in enumerate(of_tree) if label is not None])
-    return {
-        "purity_pairs": dendrogram_purity(tree, known, weighting="pairs"),
-        "purity_leaves": dendrogram_purity(tree, known, weighting="leaves"),
-        **result,
+    purity = {
+        f"purity_{weighting}": dendrogram_purity(estimator.tree_, of_tree, weighting=weighting)
+        for weighting in ("pairs", "leaves")
     }
-
-
-def _only(tree: Any, data: list[int]) -> Any:
-    """Return the tree of some of the data."""
-    from sticktree.tree import Tree
-
-    return Tree(tree.parent, tree.leaf[data]).pruned()
+    return purity | result
 
 
 def _flat(labels: Sequence[str | None], found: Any) -> dict[str, Any]:

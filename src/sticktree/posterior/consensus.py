@@ -103,22 +103,24 @@ def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
     n = draws[0].leaf.size
     if n <= most:
         return np.arange(n)
+
+    from sticktree.posterior.linkage import most_often_with
+
     # Draws far from each other first: neighbours in a chain say nearly the same.
     most_draws = int(np.clip(GROUPING_CELLS // n, MIN_DRAWS, GROUPING_DRAWS))
     order = np.random.default_rng(0).permutation(len(draws))[:most_draws]
     tree = draws[order[0]].tree
-    place = np.argsort(np.argsort(tree.preorder[tree.leaf], kind="stable"))
-    group = np.unique(tree.preorder[tree.leaf], return_inverse=True)[1]
+    position = tree.preorder[tree.leaf]
+    group = np.unique(position, return_inverse=True)[1]
     if group.max() >= most:  # near leaves are together
-        group = np.unique(place * most // n, return_inverse=True)[1]
+        rank = np.argsort(np.argsort(position, kind="stable"))
+        group = np.unique(rank * most // n, return_inverse=True)[1]
     for k in order[1:]:
         leaf = draws[k].leaf.astype(np.int64)
         finer = np.unique(group * (int(leaf.max()) + 1) + leaf, return_inverse=True)[1]
         if finer.max() >= most:
             break
         group = finer
-    from sticktree.posterior.linkage import most_often_with
-
     leaves = np.stack([draws[k].leaf for k in order]).astype(np.int32)
     for _ in range(GROUPING_ROUNDS):
         better = most_often_with(leaves, group.astype(np.int64))
