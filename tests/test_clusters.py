@@ -123,6 +123,9 @@ def test_rows_may_be_repeated_or_left_out(data):
     assert np.unique(mixture.tree_.leaf).size == kept.size
     assert (mixture.tree_.n_children != 1).all()
     np.testing.assert_allclose(mixture.data_, data)
+    left_out = data[weight == 0]
+    sure = mixture.predict_proba(pd.DataFrame(left_out)).max(axis=1)
+    np.testing.assert_allclose(mixture.confidence_[weight == 0], sure)
     labels = mixture.cluster(n_clusters=3)
     assert labels.shape == mixture.confidence_.shape == (40,)
     assert np.unique(labels).size == 3
