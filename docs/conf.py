@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 from pygments.lexers.special import TextLexer
+from sphinx_gallery.sorting import ExplicitOrder
 
 import sticktree
 
@@ -71,7 +72,18 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "examples",
     "filename_pattern": r"\.py$",
-    "within_subsection_order": "FileNameSortKey",
+    "within_subsection_order": ExplicitOrder(
+        [
+            "first_tree.py",
+            "density.py",
+            "drug_responses.py",
+            "missing_values.py",
+            "convergence.py",
+            "comparing_trees.py",
+            "random_trees.py",
+            "*",
+        ]
+    ),
     "doc_module": ("sticktree",),
     "backreferences_dir": "api/backreferences",
     "remove_config_comments": True,
