@@ -102,14 +102,16 @@ def _verdict(lines: Sequence[PurityLine]) -> str:
     ours = next((line for line in lines if line.method == OURS), None)
     if ours is None:
         return ""
-    purer = [
-        f"{line.method} ({line.mean['pairs']:.4f})"
-        for line in lines
-        if line.mean["pairs"] > ours.mean["pairs"]
-    ]
-    if not purer:
-        return f"{OURS} has the purest tree."
-    return f"Purer than {OURS} ({ours.mean['pairs']:.4f}): {', '.join(purer)}."
+    best = ours.mean["pairs"]
+    others = [line for line in lines if line is not ours]
+    purer = [line for line in others if line.mean["pairs"] > best]
+    level = [line.method for line in others if line.mean["pairs"] == best]
+    if purer:
+        told = ", ".join(f"{line.method} ({line.mean['pairs']:.4f})" for line in purer)
+        return f"Purer than {OURS} ({best:.4f}): {told}."
+    if level:
+        return f"No tree is purer than that of {OURS}; as pure are {', '.join(level)}."
+    return f"{OURS} has the purest tree."
 
 
 def _papers() -> str:
