@@ -1,5 +1,7 @@
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -221,3 +223,10 @@ def test_a_frame(real_data):
     assert frame.isna().to_numpy().sum() == 426
     logs = load("ccle", folder=real_data)
     assert (logs.rows, logs.columns) == (activity.rows, activity.columns)
+
+
+def test_importing_loads_nothing_heavy():
+    program = "import sys, sticktree.datasets; print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.decode().split()}
+    assert not loaded & {"numba", "scipy", "sklearn", "pandas", "matplotlib", "pooch", "requests"}
