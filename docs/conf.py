@@ -94,7 +94,8 @@ sphinx_gallery_conf = {
     "plot_gallery": True,
     "image_scrapers": ("matplotlib",),
     "matplotlib_animations": False,
-    "capture_repr": ("_repr_html_", "__repr__"),
+    "capture_repr": (),  # displays are pictures, and those are shown
+    "image_srcset": ["2x"],
 }
 
 # ---- looks ---------------------------------------------------------------------------------

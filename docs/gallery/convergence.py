@@ -11,15 +11,16 @@ be relied on; if they do, that is no proof, but it is what can be checked.
 
 import warnings
 
-from sklearn.datasets import load_wine
+from sklearn.datasets import make_blobs
 
 from sticktree import DFPMixture
 from sticktree.plotting import LeavesPerLevelDisplay, TracesDisplay
 from sticktree.posterior.tree_space import tree_space
 
-X = load_wine().data[:, [0, 6, 9, 12]]  # alcohol, flavanoids, colour, proline
+X, _ = make_blobs(200, centers=6, cluster_std=0.7, random_state=0)
+shown = ["log_joint", "nodes", "concentration", "noise"]
 mixture = DFPMixture(
-    covariance_type="full", leaf_noise="shared", n_warmup=0, n_draws=30, random_state=0
+    covariance_type="full", leaf_noise="shared", n_warmup=0, n_draws=25, random_state=0
 )
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
@@ -30,7 +31,7 @@ for warning in caught:
 # %%
 # The traces show why: chains are still on their way from where they started.
 
-TracesDisplay.from_estimator(mixture)
+TracesDisplay.from_estimator(mixture, names=shown)
 
 # %%
 # A longer run of the same model.
@@ -38,7 +39,7 @@ TracesDisplay.from_estimator(mixture)
 mixture = DFPMixture(
     covariance_type="full", leaf_noise="shared", n_warmup=500, n_draws=500, random_state=0
 ).fit(X)
-TracesDisplay.from_estimator(mixture)
+TracesDisplay.from_estimator(mixture, names=shown)
 
 # %%
 # R-hat near 1 and some hundreds of effective draws for every scalar:

@@ -22,8 +22,8 @@ table = pd.read_csv("drugs.csv", index_col="cell_line")
 tissue = table.pop("tissue")
 
 # %%
-# Every cluster has its own spread of each drug (``leaf_noise="own"``, ``"diag"``), which is what the
-# data choose when they are left to. Names of rows come from the index.
+# Every cluster has its own spread of each drug (``leaf_noise="own"``, ``"diag"``), which is what
+# the data choose when they are left to. Names of rows come from the index.
 
 mixture = DFPMixture(
     covariance_type="diag", leaf_noise="own", n_warmup=500, n_draws=500, random_state=1

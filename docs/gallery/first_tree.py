@@ -7,19 +7,20 @@ A table of 150 irises, the tree that the data suggest, and how sure each branch 
 
 # %%
 # The table has four columns and no gaps. The species are known, but the fit does not see them.
-# ``covariance_type="full"`` and ``leaf_noise="own"`` say that every cluster may have its own shape;
-# left out, the data choose, which takes longer.
+# ``covariance_type="full"`` and ``leaf_noise="own"`` say that every cluster may have its own shape,
+# ``depth=3`` that the tree has two levels. Left out, the data choose these, which takes longer.
 
 from sklearn.datasets import load_iris
 
 from sticktree import DFPMixture
 from sticktree.metrics import dendrogram_purity
 from sticktree.plotting import DendrogramDisplay
+from sticktree.text import tree_text
 
 iris = load_iris()
 species = iris.target_names[iris.target]
 mixture = DFPMixture(
-    covariance_type="full", leaf_noise="own", n_warmup=500, n_draws=500, random_state=4
+    depth=3, covariance_type="full", leaf_noise="own", n_warmup=500, n_draws=500, random_state=0
 ).fit(iris.data)
 
 # %%
@@ -38,7 +39,5 @@ print(f"largest R-hat {max(mixture.diagnosis_.r_hat.values()):.2f}")
 
 # %%
 # The same tree in words, for a terminal:
-
-from sticktree.text import tree_text
 
 print(tree_text(mixture.tree_, max_lines=8))

@@ -22,7 +22,7 @@ table = np.where(gap, np.nan, complete)
 print(f"{gap.sum()} of {gap.size} entries are missing")
 
 mixture = DFPMixture(
-    covariance_type="full", leaf_noise="shared", n_warmup=300, n_draws=300, random_state=0
+    depth=2, covariance_type="full", leaf_noise="shared", n_warmup=500, n_draws=500, random_state=0
 ).fit(table)
 
 # %%
