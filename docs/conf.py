@@ -52,7 +52,27 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # a page a class, with all its methods on it
-numpydoc_xref_param_type = False
+numpydoc_xref_param_type = True  # types that are our own are links, others are words
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {
+    name.rpartition(".")[2]: name
+    for name in [
+        "sticktree.DFPMixture",
+        "sticktree.Tree",
+        "sticktree.datasets.Dataset",
+        "sticktree.posterior.Draw",
+        "sticktree.posterior.Posterior",
+        "sticktree.posterior.diagnostics.Diagnosis",
+        "sticktree.posterior.loo.LeaveOneOut",
+        "sticktree.posterior.stack.Stack",
+        "sticktree.processes.Divergence",
+        "sticktree.processes.MassTree",
+        "sticktree.processes.Masses",
+        "sticktree.processes.Simulation",
+        "sticktree.selection.Selection",
+        "sticktree.table.Columns",
+    ]
+}
 numpydoc_class_members_toctree = False
 
 
