@@ -110,7 +110,7 @@ def tree_methods(length: Length = FULL) -> dict[str, Method]:
     """Return the methods that give a tree."""
     from sticktree import DFPMixture, DirichletDiffusionTree, PitmanYorDiffusionTree
     from sticktree.peers import BayesianHierarchicalClustering, HDBSCANTree, LinkageTree
-    from sticktree.peers.linkage import METHODS
+    from sticktree.peers.linkage import LINKAGES
 
     own = {"covariance_type": "diag", "leaf_noise": "own"}
     return _named(
@@ -121,7 +121,7 @@ def tree_methods(length: Length = FULL) -> dict[str, Method]:
         _sampled("PYDT", length, PitmanYorDiffusionTree),
         _peer("BHC", BayesianHierarchicalClustering, random=False),
         _peer("HDBSCAN", HDBSCANTree, random=False),
-        *(_peer(f"{one} linkage", LinkageTree, random=False, method=one) for one in METHODS),
+        *(_peer(f"{one} linkage", LinkageTree, random=False, method=one) for one in LINKAGES),
     )
 
 
