@@ -111,8 +111,7 @@ def _evidence(key: Key, length: Length) -> dict[str, float]:
     """Return densities of what is fitted to one split, or told the classes on many."""
     data = prepared(key.name)
     if key.method == CLASS_NORMALS:
-        classes = np.unique(load(key.name).labels or (), return_inverse=True)[1]
-        return class_normals(data, classes)
+        return class_normals(data, np.array(load(key.name).labels))
     split = make_split(data, SETS[key.name].preparation, key.split)
     return mixture_of(int(key.method.split()[1]), split.train, split.test)
 
