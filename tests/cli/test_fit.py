@@ -112,7 +112,7 @@ def test_a_person_is_told_what_happens_and_what_comes_next(flowers, tmp_path, to
 
 def test_defaults_in_the_help_are_those_of_the_estimator(told):
     text = " ".join(told("fit", "--help")[1].split())
-    assert "how often the stick breaks [chosen with" in text
+    assert "how often the stick breaks [by --covariance auto, or 4; ddt and" in text
     assert "independent chains [4]" in text
     assert "sweeps thrown away [1000]" in text
     assert "draws kept of each chain [1000]" in text
