@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit bench bench-density test-floors clean
+.PHONY: demo test lint types unit bench bench-density docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -32,6 +32,9 @@ bench: $(VENV)/.dev ## speed against peers in the same process, then test densit
 bench-density: $(VENV)/.dev ## only the table of test log density
 	$(BIN)/python -m benchmarks density
 
+docs: $(VENV)/.docs ## the documentation, in docs/_build/html; a warning is an error
+	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
 test-floors: ## the tests with the oldest dependencies that pyproject.toml admits
 	$(PYTHON) -m venv $(VENV)-floors
 	$(VENV)-floors/bin/python -m pip install --quiet --constraint floors.txt -e ".[test]"
@@ -51,5 +54,9 @@ $(VENV)/.dev: $(VENV)/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet -e ".[test,lint]"
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-floors build dist demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-floors build dist demo docs/_build docs/examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache
