@@ -16,6 +16,7 @@ __all__ = [
     "DFPMixture",
     "DPMixture",
     "DirichletDiffusionTree",
+    "PitmanYorDiffusionTree",
     "Tree",
     "__version__",
     "load",
@@ -30,7 +31,7 @@ def __getattr__(name: str) -> Any:
         from sticktree.estimator import DFPMixture
 
         return DFPMixture
-    if name in ("DPMixture", "DirichletDiffusionTree"):
+    if name in ("DPMixture", "DirichletDiffusionTree", "PitmanYorDiffusionTree"):
         from sticktree import presets
 
         return getattr(presets, name)

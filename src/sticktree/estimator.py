@@ -63,8 +63,10 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         How often the stick breaks. With the log divergence the last break gives every datum a place
         of its own, so the tree has ``depth − 1`` levels. If ``covariance_type`` is "auto", the data
         may choose fewer.
-    divergence : {"log", "constant"}, array, callable or Divergence, default="log"
-        How the concentration depends on the level; "log" is the paper's.
+    divergence : {"log", "constant", "diffusion"}, array, callable or Divergence, default="log"
+        How the concentration depends on the level; "log" is the paper's. "diffusion" is the same
+        less the discount: in many steps, a diffusion tree; see
+        :class:`~sticktree.processes.DiffusionDivergence`.
     concentration : float or None, default=None
         The factor c of the concentrations; None learns it.
     discount : float or None, default=0.0

@@ -64,7 +64,7 @@ class Model:
     Attributes
     ----------
     shape : float array, shape (L,)
-        b(l): the concentration of level l is c·b(l).
+        b(l): the concentration of level l is c·b(l), or c·b(l) − d.
     private_step : bool
         Whether every datum makes one more step from its leaf by itself. Its variance merges with
         the noise.
@@ -92,6 +92,9 @@ class Model:
         d ~ Beta(a, b).
     concentration, discount : float or None
         Fixed values; None learns them.
+    less_discount : bool
+        Whether the concentration of level l is c·b(l) − d. In fine steps that is a diffusion tree;
+        see :class:`~sticktree.processes.DiffusionDivergence`.
     """
 
     shape: FloatArray
@@ -108,6 +111,7 @@ class Model:
     columns: tuple[Column, ...] | None = None
     node_prior: Gamma = (2.0, 0.5)
     psi: float = 0.2
+    less_discount: bool = False
 
     def layout(self, n_columns: int) -> Layout:
         """Return the columns side by side."""

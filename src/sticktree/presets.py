@@ -6,7 +6,7 @@ from typing import Any
 
 from sticktree.estimator import DFPMixture
 
-__all__ = ["DPMixture", "DirichletDiffusionTree"]
+__all__ = ["DPMixture", "DirichletDiffusionTree", "PitmanYorDiffusionTree"]
 
 
 class DPMixture(DFPMixture):
@@ -47,7 +47,14 @@ class DPMixture(DFPMixture):
 
 
 class DirichletDiffusionTree(DFPMixture):
-    """The Dirichlet diffusion tree, in fine steps: a :class:`DFPMixture` with shared scales."""
+    """The Dirichlet diffusion tree, in fine steps: a :class:`DFPMixture` with shared scales.
+
+    R. M. Neal (Density modeling and clustering using Dirichlet diffusion trees, 2003): data follow
+    each other from time 0 to time 1 as Brownian motion. One that follows n others leaves them at
+    time t at the rate a(t)/n, a(t) = c/(1 − t), and where their paths part it takes each with a
+    probability proportional to the number of data that went there. Here time goes in ``depth``
+    equal steps. With a discount d > 0 this is the :class:`PitmanYorDiffusionTree`.
+    """
 
     def __init__(
         self,
@@ -68,7 +75,54 @@ class DirichletDiffusionTree(DFPMixture):
     ) -> None:
         super().__init__(
             depth=depth,
-            divergence="log",
+            divergence="diffusion",
+            scales="shared",
+            concentration=concentration,
+            discount=discount,
+            covariance_type=covariance_type,
+            leaf_noise=leaf_noise,
+            n_chains=n_chains,
+            n_warmup=n_warmup,
+            n_draws=n_draws,
+            thin=thin,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            warm_start=warm_start,
+            progress=progress,
+        )
+
+
+class PitmanYorDiffusionTree(DFPMixture):
+    """The Pitman–Yor diffusion tree, in fine steps: a :class:`DFPMixture` with shared scales.
+
+    D. A. Knowles and Z. Ghahramani (Pitman–Yor diffusion trees, 2011): as the
+    :class:`DirichletDiffusionTree`, but a datum that follows n others leaves them at the rate
+    a(t)/(n − d), and where their paths part K ways it takes a path that n_k data have taken with
+    probability (n_k − d)/(n − d), and one of its own with probability d(K − 1)/(n − d). So a tree
+    may branch more than two ways. In their notation α is d here, and θ = −d; with other θ the tree
+    is no nested restaurant, and not on offer. By default c and d are learned.
+    """
+
+    def __init__(
+        self,
+        depth: int = 40,
+        *,
+        concentration: float | None = None,
+        discount: float | None = None,
+        covariance_type: str = "full",
+        leaf_noise: str = "shared",
+        n_chains: int = 4,
+        n_warmup: int = 1000,
+        n_draws: int = 1000,
+        thin: int = 1,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        progress: bool | None = None,
+    ) -> None:
+        super().__init__(
+            depth=depth,
+            divergence="diffusion",
             scales="shared",
             concentration=concentration,
             discount=discount,

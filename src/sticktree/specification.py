@@ -10,6 +10,8 @@ from sticktree.model import Column, CovarianceType, LeafNoise, Model
 from sticktree.processes.divergence import (
     Concentration,
     ConstantDivergence,
+    DiffusionDivergence,
+    Divergence,
     LogDivergence,
     resolve_concentration,
 )
@@ -46,13 +48,17 @@ class Specification:
     @classmethod
     def of(cls, parameters: dict[str, Any]) -> Specification:
         """Check the parameters of an estimator that have to do with the model."""
-        families = {"log": LogDivergence(), "constant": ConstantDivergence()}
+        families = {
+            "log": LogDivergence(),
+            "constant": ConstantDivergence(),
+            "diffusion": DiffusionDivergence(),
+        }
         divergence = parameters["divergence"]
         if isinstance(divergence, str):
             if divergence not in families:
                 raise ValueError(
-                    f'divergence must be "log", "constant", an array, a function or a Divergence, '
-                    f"got {divergence!r}"
+                    'divergence must be "log", "constant", "diffusion", an array, a function or a '
+                    f"Divergence, got {divergence!r}"
                 )
             divergence = families[divergence]
         resolved = _resolve(divergence, parameters["depth"])
@@ -78,6 +84,7 @@ class Specification:
             scale_prior=_pair("scale_prior", parameters),
             discount_prior=_pair("discount_prior", parameters),
             node_prior=_pair("node_prior", parameters),
+            less_discount=isinstance(divergence, Divergence) and divergence.less_discount,
         )
         return cls(
             base,

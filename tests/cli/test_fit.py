@@ -112,7 +112,7 @@ def test_a_person_is_told_what_happens_and_what_comes_next(flowers, tmp_path, to
 
 def test_defaults_in_the_help_are_those_of_the_estimator(told):
     text = " ".join(told("fit", "--help")[1].split())
-    assert "how often the stick breaks [4; ddt 40]" in text
+    assert "how often the stick breaks [4; ddt and pydt 40]" in text
     assert "independent chains [4]" in text
     assert "sweeps thrown away [1000]" in text
     assert "draws kept of each chain [1000]" in text
@@ -133,9 +133,13 @@ def test_defaults_in_the_help_are_those_of_the_estimator(told):
 
 
 def test_models_by_name():
-    from sticktree import DirichletDiffusionTree, DPMixture
+    from sticktree import DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 
-    for name, preset in (("dpm", DPMixture()), ("ddt", DirichletDiffusionTree())):
+    for name, preset in (
+        ("dpm", DPMixture()),
+        ("ddt", DirichletDiffusionTree()),
+        ("pydt", PitmanYorDiffusionTree()),
+    ):
         mine, theirs = estimator_of({"model": name}), preset._parameters()
         mine.set_params(leaf_noise="shared")
         assert mine.get_params() == theirs
@@ -159,6 +163,7 @@ WRONG = [
     ("--covariance round", "argument --covariance: invalid choice: 'round'"),
     ("--model dpm --depth 3", "--depth has no meaning with --model dpm"),
     ("--model ddt --scales shared", "--scales has no meaning with --model ddt"),
+    ("--model pydt --divergence log", "--divergence has no meaning with --model pydt"),
     ("--model dmp", "argument --model: invalid choice: 'dmp'"),
     ("--label specis", "--label: there is no column 'specis'; did you mean 'species'?"),
     ("--id 9", "--id: there is no column '9': positions are 0 to 4"),

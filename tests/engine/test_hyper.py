@@ -55,8 +55,9 @@ def fixed_tree(twin):
         tree = setting.law.sample(n_data, rng)
         state = twin.state_of(tree, rng.standard_normal((n_data, 1)), setting)
 
-        def log_prob(c, d):
-            return setting._replace(alpha=c * setting.alpha, discount=d).law.log_prob(tree)
+        def log_prob(c, d, less_discount=False):
+            alpha = c * setting.alpha - d * less_discount
+            return setting._replace(alpha=alpha, discount=d).law.log_prob(tree)
 
         return state, random_state(rng), log_prob
 
@@ -73,7 +74,7 @@ def test_c_follows_its_conditional_law(
     draws = []
     for _ in range(3000):
         for _ in range(THIN):
-            concentration_move(state, words, True, prior, False, (1.0, 1.0))
+            concentration_move(state, words, True, prior, False, (1.0, 1.0), False)
         draws.append(np.log(state.scalars[FACTOR]))
     assert state.scalars[DISCOUNT] == discount
     assert_independent(draws)
@@ -83,16 +84,20 @@ def test_c_follows_its_conditional_law(
     assert_law(draws, grid_law(grid, np.array(density)))
 
 
-def test_c_and_d_follow_their_joint_law(fixed_tree, assert_independent, assert_law, grid_law):
+@pytest.mark.parametrize("less_discount", [False, True])
+def test_c_and_d_follow_their_joint_law(
+    less_discount, fixed_tree, assert_independent, assert_law, grid_law
+):
     state, words, log_prob = fixed_tree(2, 0.3)
     c_prior, d_prior = (2.0, 1.0), (2.0, 1.5)
     draws = []
     for _ in range(3000):
         for _ in range(2 * THIN):
-            concentration_move(state, words, True, c_prior, True, d_prior)
+            concentration_move(state, words, True, c_prior, True, d_prior, less_discount)
         c, d = state.scalars[FACTOR], state.scalars[DISCOUNT]
         draws.append((np.log(c), np.log(d / (1 - d))))
-        np.testing.assert_allclose(state.levels["alpha"], c * state.levels["shape"], rtol=1e-12)
+        alpha = c * state.levels["shape"] - d * less_discount
+        np.testing.assert_allclose(state.levels["alpha"], alpha, rtol=1e-12)
     draws = np.array(draws)
     assert_independent(draws)
     xs, ys = np.linspace(-14, 4, 61), np.linspace(-12, 10, 59)
@@ -102,14 +107,18 @@ def test_c_and_d_follow_their_joint_law(fixed_tree, assert_independent, assert_l
             c, d = np.exp(x), 1 / (1 + np.exp(-y))
             prior = stats.gamma.logpdf(c, c_prior[0], scale=1 / c_prior[1]) + x
             prior += stats.beta.logpdf(d, *d_prior) + np.log(d * (1 - d))
-            density[k, j] = log_prob(c, d) + prior
+            density[k, j] = log_prob(c, d, less_discount) + prior
     assert_law(draws[:, 0], grid_law(xs, np.logaddexp.reduce(density, axis=1)))
     assert_law(draws[:, 1], grid_law(ys, np.logaddexp.reduce(density, axis=0)))
 
 
-def test_moves_of_c_and_d_leave_no_stale_factor(fixed_tree, twin):
+@pytest.mark.parametrize("less_discount", [False, True])
+def test_moves_of_c_and_d_leave_no_stale_factor(less_discount, fixed_tree, twin):
     state, words, _ = fixed_tree(4, 0.2)
-    concentration_move(state, words, True, (1.0, 1.0), True, (1.0, 1.0))
+    concentration_move(state, words, True, (1.0, 1.0), True, (1.0, 1.0), less_discount)
+    c, d = state.scalars[FACTOR], state.scalars[DISCOUNT]
+    alpha = c * state.levels["shape"][:-1] - d * less_discount
+    np.testing.assert_allclose(state.levels["alpha"][:-1], alpha, rtol=1e-12)
     fresh = twin.from_scratch(state)
     order = twin.in_use(state)
     inner = order[state.nodes["level"][order] < 4]

@@ -114,7 +114,7 @@ def test_tree_of_a_state_is_valid_and_has_its_probability(wandering, twin):
         assert tree == tree.expanded().compressed()
         setting = twin.setting_of(state)
         assert (tree.level[tree.leaf] == setting.depth).all()
-        found = log_tree_probability(state, 1.0, float(state.scalars[DISCOUNT]))
+        found = log_tree_probability(state, 1.0, float(state.scalars[DISCOUNT]), False)
         assert found == pytest.approx(setting.law.log_prob(tree.expanded()), rel=1e-10)
 
 

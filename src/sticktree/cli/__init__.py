@@ -19,6 +19,7 @@ from sticktree.cli import (
     plot,
     predict,
     report,
+    reproduce,
     simulate,
     summary,
 )
@@ -45,10 +46,11 @@ start here:
 without data:
   sticktree demo                          look at random trees, in the terminal and as figures
   sticktree simulate -n 500 -o my-data    draw data, with the tree that made them
+  sticktree reproduce                     the paper's tables and figures, beside every peer
 
 exit codes: 0 done, 1 could not be done (disk, missing package), 2 wrong options, 130 interrupted
 """
-COMMANDS = (fit, summary, predict, plot, export, evaluate, cluster, report, demo, simulate)
+COMMANDS = (fit, summary, predict, plot, export, evaluate, cluster, report, demo, simulate, reproduce)
 
 
 class Parser(argparse.ArgumentParser):

@@ -43,12 +43,14 @@ LASTING = (*READING, *COLUMNS, "model", *(name for name in PARAMETERS if name !=
 FIXED: dict[str, dict[str, Any]] = {
     "dfp": {},
     "dpm": {"depth": 1, "divergence": "constant", "scales": "per_level"},
-    "ddt": {"divergence": "log", "scales": "shared"},
+    "ddt": {"divergence": "diffusion", "scales": "shared"},
+    "pydt": {"divergence": "diffusion", "scales": "shared"},
 }
 DEFAULTS: dict[str, dict[str, Any]] = {
     "dfp": {},
     "dpm": {"covariance_type": "full"},
     "ddt": {"depth": 40, "covariance_type": "full"},
+    "pydt": {"depth": 40, "covariance_type": "full", "discount": None},
 }
 
 
@@ -90,16 +92,16 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         "--model",
         choices=list(FIXED),
         help="Dirichlet fragmentation process; Dirichlet process mixture (one level, no tree); "
-        "Dirichlet diffusion tree in fine steps [dfp]",
+        "Dirichlet or Pitman–Yor diffusion tree in fine steps [dfp]",
     )
     group.add_argument(
-        "--depth", type=int, metavar="T", help="how often the stick breaks [4; ddt 40]"
+        "--depth", type=int, metavar="T", help="how often the stick breaks [4; ddt and pydt 40]"
     )
     group.add_argument(
         "--covariance",
         choices=["auto", "full", "diag", "spherical"],
         help="form of the noise; auto lets the data choose it, and the depth up to --depth [auto; "
-        "dpm and ddt full]",
+        "dpm, ddt and pydt full]",
     )
     group.add_argument(
         "--noise",
@@ -108,8 +110,8 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--divergence",
-        choices=["log", "constant"],
-        help="how the concentration depends on the level [log]",
+        choices=["log", "constant", "diffusion"],
+        help="how the concentration depends on the level; diffusion is log less the discount [log]",
     )
     group.add_argument(
         "--concentration", type=_number_or("learn"), metavar="C", help="a number, or learn [learn]"
@@ -118,7 +120,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         "--discount",
         type=_number_or("learn"),
         metavar="D",
-        help="Pitman–Yor discount in [0, 1), or learn [0]",
+        help="Pitman–Yor discount in [0, 1), or learn [0; pydt learn]",
     )
     group.add_argument(
         "--scales",

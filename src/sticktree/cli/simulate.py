@@ -80,10 +80,10 @@ def add_to(commands: Any) -> None:
     )
     tree.add_argument(
         "--divergence",
-        choices=["log", "constant"],
+        choices=["log", "constant", "diffusion"],
         help="how the concentration depends on the level: log is the paper's, "
-        "c·log((T−l)/(T−l−1)), whose last step gives every datum a place of its own; "
-        "dfp only [log]",
+        "c·log((T−l)/(T−l−1)), whose last step gives every datum a place of its own; diffusion "
+        "is that less the discount: a diffusion tree in fine steps; dfp only [log]",
     )
     tree.add_argument(
         "--concentration",
@@ -188,6 +188,7 @@ def _model(options: argparse.Namespace) -> Any:
 def _law(options: argparse.Namespace) -> Any:
     from sticktree.processes import (
         ConstantDivergence,
+        DiffusionDivergence,
         LogDivergence,
         NestedRestaurant,
         TreeStickBreaking,
@@ -196,8 +197,13 @@ def _law(options: argparse.Namespace) -> Any:
     factor = check_positive("--concentration", options.concentration)
     if options.law == "tssb":
         return TreeStickBreaking(factor, options.decay, options.gamma)
-    family = LogDivergence if options.divergence == "log" else ConstantDivergence
-    return NestedRestaurant(family(factor), options.depth, discount=options.discount)
+    families: dict[str, Any] = {
+        "log": LogDivergence,
+        "constant": ConstantDivergence,
+        "diffusion": DiffusionDivergence,
+    }
+    law = families[options.divergence](factor)
+    return NestedRestaurant(law, options.depth, discount=options.discount)
 
 
 def _write_table(simulation: Any, file: IO[str]) -> None:

@@ -51,12 +51,17 @@ FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data'
 
 
 def rebuild(
-    state: State, tree: Tree, concentration: float, discount: float, scales: FloatArray
+    state: State,
+    tree: Tree,
+    concentration: float,
+    discount: float,
+    scales: FloatArray,
+    less_discount: bool = False,
 ) -> None:
     """Put a tree, whose nodes keep their numbers, and parameters into a state."""
     load_tree(state, tree.parent, tree.level, tree.leaf)
     state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"]
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
     state.levels["scale"] = scales
     set_scales(state)
     settle(state)
@@ -93,6 +98,7 @@ class Chain:
             1.0 if model.concentration is None else model.concentration,
             0.1 if model.discount is None else model.discount,
             model.noise,
+            model.less_discount,
         )
         self._seat_all()
 
@@ -239,6 +245,7 @@ class Chain:
             model.concentration_prior,
             model.discount is None,
             model.discount_prior,
+            model.less_discount,
         )
 
     def _move_scales(self) -> None:
@@ -308,7 +315,7 @@ class Chain:
         """Return the log density of the tree and of all that is learned."""
         state, model = self.state, self.model
         c, d = self.concentration, self.discount
-        value = log_tree_probability(state, c, d)
+        value = log_tree_probability(state, c, d, model.less_discount)
         if model.concentration is None:
             value += log_gamma(c, *model.concentration_prior)
         if model.discount is None:

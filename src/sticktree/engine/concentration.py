@@ -17,22 +17,23 @@ __all__ = ["concentration_move", "draw_concentration"]
 
 
 @jit
-def _log_factor(x: float, parameters: tuple[TreeState, float, float]) -> float:
+def _log_factor(x: float, parameters: tuple[TreeState, float, float, bool]) -> float:
     """Return the log density of x = log c."""
-    state, shape, rate = parameters
+    state, shape, rate, less_discount = parameters
     c = math.exp(x)
-    return log_tree_probability(state, c, state.scalars[DISCOUNT]) + shape * x - rate * c
+    value = log_tree_probability(state, c, state.scalars[DISCOUNT], less_discount)
+    return value + shape * x - rate * c
 
 
 @jit
-def _log_discount(x: float, parameters: tuple[TreeState, float, float]) -> float:
+def _log_discount(x: float, parameters: tuple[TreeState, float, float, bool]) -> float:
     """Return the log density of x = log(d/(1 − d))."""
-    state, a, b = parameters
+    state, a, b, less_discount = parameters
     d = 1.0 / (1.0 + math.exp(-x))
     if d >= 1.0:
         return -math.inf
     prior = -a * math.log1p(math.exp(-x)) - b * math.log1p(math.exp(x))
-    return log_tree_probability(state, state.scalars[FACTOR], d) + prior
+    return log_tree_probability(state, state.scalars[FACTOR], d, less_discount) + prior
 
 
 _draw_factor = slice_sampler(_log_factor)
@@ -47,20 +48,24 @@ def draw_concentration(
     factor_prior: tuple[float, float],
     learn_discount: bool,
     discount_prior: tuple[float, float],
+    less_discount: bool,
 ) -> None:
-    """Redraw c and d, as far as they are learned; what depends on them is left as it was."""
+    """Redraw c and d, as far as they are learned, and with them every α.
+
+    What else depends on them is left as it was.
+    """
     if learn_factor:
         start = math.log(state.scalars[FACTOR])
-        parameters = (state, factor_prior[0], factor_prior[1])
-        c = math.exp(_draw_factor(start, parameters, 1.0, rng))
-        state.scalars[FACTOR] = c
-        for level in range(state.levels.size):
-            state.levels[level].alpha = c * state.levels[level].shape
+        parameters = (state, factor_prior[0], factor_prior[1], less_discount)
+        state.scalars[FACTOR] = math.exp(_draw_factor(start, parameters, 1.0, rng))
     if learn_discount:
         d = state.scalars[DISCOUNT]
-        parameters = (state, discount_prior[0], discount_prior[1])
+        parameters = (state, discount_prior[0], discount_prior[1], less_discount)
         x = _draw_discount(math.log(d / (1.0 - d)), parameters, 1.0, rng)
         state.scalars[DISCOUNT] = 1.0 / (1.0 + math.exp(-x))
+    c, less = state.scalars[FACTOR], state.scalars[DISCOUNT] if less_discount else 0.0
+    for level in range(state.levels.size):
+        state.levels[level].alpha = c * state.levels[level].shape - less
 
 
 @jit
@@ -71,8 +76,11 @@ def concentration_move(
     factor_prior: tuple[float, float],
     learn_discount: bool,
     discount_prior: tuple[float, float],
+    less_discount: bool,
 ) -> None:
     """Redraw c and d, and bring the seats up to date."""
-    draw_concentration(state, rng, learn_factor, factor_prior, learn_discount, discount_prior)
+    draw_concentration(
+        state, rng, learn_factor, factor_prior, learn_discount, discount_prior, less_discount
+    )
     for k in range(state.sizes[ALIVE] - 1, -1, -1):
         refresh(state, state.order[k])

@@ -198,6 +198,10 @@ def _prepare(state: State, mixture: Mixture, leaf: int, lack: float, space: Spac
                 )
                 change += less
                 k += 1
+        if n == 1 and node == ROOT:  # nothing is left, and a new branch is the only choice
+            space.base[k], space.pull[k] = 0.0, space.covariance[node]
+            k += 1
+            continue
         if on_path and level < depth:
             change -= math.log(1.0 - 1.0 / (n + state.levels[level].alpha))
         space.change[node] = change

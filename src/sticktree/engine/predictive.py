@@ -45,7 +45,14 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
         if factor.ndim < 2:
             factor = np.diag(np.broadcast_to(factor, data.shape[1]))
         np.matmul(completed, np.linalg.inv(factor).T, out=state.data)
-        rebuild(state, draw.tree, draw.concentration, draw.discount, draw.parameters["scales"])
+        rebuild(
+            state,
+            draw.tree,
+            draw.concentration,
+            draw.discount,
+            draw.parameters["scales"],
+            model.less_discount,
+        )
         yield SharedPredictive(predictive_mixture(state), factor, state, missing)
 
 

@@ -62,7 +62,8 @@ def _set_factors(state: State, node: int) -> None:
     offer = 0.0
     if level < state.levels.size - 1:
         alpha = state.levels[level].alpha
-        state.nodes[node].inverse = 1.0 / (n + alpha)
+        # In an empty tree the first datum has no choice, and n + α may be 0.
+        state.nodes[node].inverse = 1.0 / (n + alpha) if n > 0 else 1.0
         state.nodes[node].opening = (alpha + d * state.nodes[node].n_children) * state.levels[
             level
         ].bound
@@ -135,15 +136,19 @@ def log_children(state: TreeState, level: int, n: float, n_children: int) -> flo
 
 
 @jit
-def log_tree_probability(state: TreeState, c: float, d: float) -> float:
-    """Return log Π g over all nodes above the leaves, with those on edges."""
+def log_tree_probability(state: TreeState, c: float, d: float, less_discount: bool) -> float:
+    """Return log Π g over all nodes above the leaves, with those on edges.
+
+    The concentrations are c·b(l), less d if ``less_discount``.
+    """
     total = 0.0
+    less = d if less_discount else 0.0
     alone = math.lgamma(1.0 - d)
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         n, level = state.nodes[node].n, state.nodes[node].level
         if level < state.levels.size - 1:
-            alpha = c * state.levels[level].shape
+            alpha = c * state.levels[level].shape - less
             total += math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
             for j in range(1, state.nodes[node].n_children):
                 total += math.log(alpha + j * d)
@@ -151,6 +156,6 @@ def log_tree_probability(state: TreeState, c: float, d: float) -> float:
             above = state.nodes[state.nodes[node].parent].level
             total += (level - above) * (math.lgamma(n - d) - alone)
             for j in range(above + 1, level):
-                alpha = c * state.levels[j].shape
+                alpha = c * state.levels[j].shape - less
                 total += math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
     return total

@@ -63,7 +63,7 @@ NODE = np.dtype(
 LEVEL = np.dtype(
     [
         ("shape", np.float64),  # b(l)
-        ("alpha", np.float64),  # c·b(l)
+        ("alpha", np.float64),  # c·b(l), or c·b(l) − d
         ("scale", np.float64),  # v_l in units of Σ
         ("reach", np.float64),  # v_0 + … + v_l
         ("bound", np.float64),  # largest density of a datum on a new branch below
@@ -126,7 +126,13 @@ class State(NamedTuple):
 
 
 def empty_state(
-    data: FloatArray, shape: FloatArray, scale: FloatArray, c: float, discount: float, noise: float
+    data: FloatArray,
+    shape: FloatArray,
+    scale: FloatArray,
+    c: float,
+    discount: float,
+    noise: float,
+    less_discount: bool = False,
 ) -> State:
     """Return a state with all data out of the tree."""
     n_data, dimension = data.shape
@@ -156,7 +162,7 @@ def empty_state(
         root[link] = NULL
     state.order[0] = ROOT
     state.levels["shape"][:-1] = shape
-    state.levels["alpha"] = c * state.levels["shape"]
+    state.levels["alpha"] = c * state.levels["shape"] - discount * less_discount
     state.levels["scale"] = scale
     from sticktree.engine.seats import set_scales
 

@@ -25,6 +25,7 @@ from sticktree.processes.dislocation import (
 from sticktree.processes.divergence import (
     Concentration,
     ConstantDivergence,
+    DiffusionDivergence,
     Divergence,
     LogDivergence,
     resolve_concentration,
@@ -44,6 +45,7 @@ __all__ = [
     "CallableSplit",
     "Concentration",
     "ConstantDivergence",
+    "DiffusionDivergence",
     "DiffusionModel",
     "Dislocation",
     "Divergence",

@@ -23,6 +23,7 @@ from sticktree.checks import (
     check_integer,
     check_masses,
     check_positive,
+    is_real,
 )
 from sticktree.processes.masses import Masses
 
@@ -91,7 +92,7 @@ class PoissonDirichlet(Dislocation):
     Parameters
     ----------
     concentration : float
-        α > 0. Infinity is allowed and turns the stick to dust: it stays whole in ``unbroken``.
+        α > −d. Infinity is allowed and turns the stick to dust: it stays whole in ``unbroken``.
     discount : float, default=0
         d in [0, 1); above 0 this is the two-parameter law of Pitman and Yor.
     max_pieces : int, default=10_000
@@ -103,8 +104,16 @@ class PoissonDirichlet(Dislocation):
     def __init__(
         self, concentration: float, discount: float = 0.0, *, max_pieces: int = 10_000
     ) -> None:
-        self.concentration = check_positive("concentration", concentration, infinite=True)
         self.discount = check_discount(discount)
+        if self.discount == 0:
+            self.concentration = check_positive("concentration", concentration, infinite=True)
+        elif is_real(concentration) and concentration > -self.discount:
+            self.concentration = float(concentration)
+        else:
+            raise ValueError(
+                f"concentration must be a number greater than {-self.discount:g}, the discount "
+                f"below 0, got {concentration!r}"
+            )
         self.max_pieces = check_integer("max_pieces", max_pieces, minimum=1)
 
     def break_sticks(

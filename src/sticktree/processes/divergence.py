@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, check_integer, check_positive, is_real
+from sticktree.checks import FloatArray, check_discount, check_integer, check_positive, is_real
 
 __all__ = [
     "Concentration",
     "ConcentrationLike",
     "ConstantDivergence",
+    "DiffusionDivergence",
     "Divergence",
     "LogDivergence",
     "resolve_concentration",
@@ -33,21 +34,27 @@ class Concentration:
     Attributes
     ----------
     alpha : read-only float array, shape (L,)
-        Finite and positive: ``alpha[l]`` rules how data at level l choose among its children.
+        Finite, and greater than −d: ``alpha[l]`` rules how data at level l choose among its
+        children.
     private_step : bool
         Whether a step with infinite concentration follows the last level.
+    discount : float
+        The Pitman–Yor discount d of the law that they are for.
     """
 
     alpha: FloatArray
     private_step: bool = False
+    discount: float = field(default=0.0, repr=False)
 
     def __post_init__(self) -> None:
         """Check and freeze the concentrations."""
         alpha = np.array(self.alpha, dtype=np.float64, ndmin=1)
-        wrong = np.flatnonzero(~((alpha > 0) & np.isfinite(alpha)))
+        least = 0.0 - check_discount(self.discount)
+        wrong = np.flatnonzero(~((alpha > least) & np.isfinite(alpha)))
         if wrong.size:
             level = int(wrong[0])
-            valid = "greater than 0" if not alpha[level] > 0 else "finite"
+            bound = f"greater than {least:g}" + ", the discount below 0" * (least < 0)
+            valid = bound if not alpha[level] > least else "finite"
             raise ValueError(
                 f"concentration must be {valid} at every level, got {alpha[level]:g} "
                 f"at level {level}"
@@ -68,7 +75,14 @@ class Divergence(ABC):
     ----------
     c : float, default=1
         The factor that is learned from data.
+
+    Attributes
+    ----------
+    less_discount : bool
+        Whether the discount d of the law is taken off: α(l) = c·b(l) − d.
     """
+
+    less_discount: bool = False
 
     def __init__(self, c: float = 1.0) -> None:
         self.c = check_positive("c", c)
@@ -106,6 +120,29 @@ class LogDivergence(Divergence):
             return -np.log1p(-1.0 / left)
 
 
+class DiffusionDivergence(LogDivergence):
+    """The divergence of diffusion trees in continuous time: the log divergence less the discount.
+
+    With α(l) = c·b(l) − d, a datum that follows n others who have not parted yet leaves them with
+    probability c·b/(n − d + c·b), which tends to a(t)dt/(n − d) as steps get finer,
+    a(t) = c/(1 − t); and at a point where the path has parted K ways it opens another with
+    probability (c·b + d(K − 1))/(n − d + c·b), which tends to d(K − 1)/(n − d). This is the
+    Pitman–Yor diffusion tree of Knowles and Ghahramani (2011) with their α = d and θ = −d, and the
+    Dirichlet diffusion tree of Neal (2003) if d = 0. With α(l) = c·b(l) and d > 0 data would leave
+    an only child with probability d/n in every step, however fine, and there is no limit. With
+    other θ a path parts in the first place and again by different rules, and the tree is not a
+    nested restaurant.
+
+    Examples
+    --------
+    >>> from sticktree.processes import DiffusionDivergence, NestedRestaurant
+    >>> NestedRestaurant(DiffusionDivergence(), depth=3, discount=0.5)
+    NestedRestaurant([-0.0945, 0.1931], discount=0.5)
+    """
+
+    less_discount = True
+
+
 class ConstantDivergence(Divergence):
     """The same concentration c at every level."""
 
@@ -119,7 +156,7 @@ ConcentrationLike = float | npt.ArrayLike | Callable[[int], float] | Divergence 
 
 
 def resolve_concentration(
-    concentration: ConcentrationLike, depth: int | None = None
+    concentration: ConcentrationLike, depth: int | None = None, *, discount: float = 0.0
 ) -> Concentration:
     """Turn what a user may give into the concentrations of ``depth`` steps.
 
@@ -130,6 +167,8 @@ def resolve_concentration(
         divergence.
     depth : int, optional
         How often the stick breaks. Arrays know it themselves.
+    discount : float, default=0
+        The Pitman–Yor discount d of the law; concentrations must be greater than −d.
 
     Examples
     --------
@@ -139,7 +178,9 @@ def resolve_concentration(
     """
     if isinstance(concentration, Concentration):
         _check_depth(depth, concentration.depth + concentration.private_step)
-        return concentration
+        if concentration.discount == discount:
+            return concentration
+        return Concentration(concentration.alpha, concentration.private_step, discount)
     if depth is None and (
         is_real(concentration) or isinstance(concentration, Divergence) or callable(concentration)
     ):
@@ -147,6 +188,8 @@ def resolve_concentration(
     if depth is not None:
         depth = check_integer("depth", depth, minimum=1)
     alpha = _alpha(concentration, depth)
+    if isinstance(concentration, Divergence) and concentration.less_discount:
+        alpha = alpha - discount
     _check_depth(depth, alpha.size)
     infinite = np.flatnonzero(np.isposinf(alpha))
     if infinite.size and infinite[0] < alpha.size - 1:
@@ -159,7 +202,7 @@ def resolve_concentration(
             "depth must be at least 2 where the last step has infinite concentration, got 1: "
             "no level would be left"
         )
-    return Concentration(alpha[: alpha.size - infinite.size], private_step=bool(infinite.size))
+    return Concentration(alpha[: alpha.size - infinite.size], bool(infinite.size), discount)
 
 
 def _alpha(concentration: ConcentrationLike, depth: int | None) -> FloatArray:

@@ -23,7 +23,7 @@ class NestedRestaurant:
     Parameters
     ----------
     concentration : float, array, callable or Divergence
-        α(l) > 0 for every level; see :func:`~sticktree.processes.resolve_concentration`.
+        α(l) > −d for every level; see :func:`~sticktree.processes.resolve_concentration`.
     depth : int, optional
         How often data choose a branch; not needed where ``concentration`` is an array. If the last
         concentration is infinite, that choice is a private step and the tree has one level less.
@@ -48,8 +48,8 @@ class NestedRestaurant:
         *,
         discount: float = 0.0,
     ) -> None:
-        self.concentration = resolve_concentration(concentration, depth)
         self.discount = check_discount(discount)
+        self.concentration = resolve_concentration(concentration, depth, discount=self.discount)
 
     @property
     def depth(self) -> int:
@@ -128,13 +128,16 @@ class NestedRestaurant:
         check_levels(tree, self.depth)
         alpha = np.append(self.concentration.alpha, 0.0)[np.minimum(tree.level, self.depth)]
         inner = tree.level < self.depth
-        denominator = np.where(inner, tree.count + alpha, 1.0)
+        # Where nobody has been, there is no choice; n + α may be 0 there.
+        alone = tree.count == 0
+        denominator = np.where(inner & ~alone, tree.count + alpha, 1.0)
         take = np.maximum(tree.count - self.discount, 0.0)
         reach = np.ones(tree.n_nodes)
         for nodes in nodes_by_level(tree.level)[1:]:
             above = tree.parent[nodes]
             reach[nodes] = reach[above] * take[nodes] / denominator[above]
-        new = np.where(inner, alpha + self.discount * _occupied_children(tree), 0.0)
+        new = np.where(alone, 1.0, alpha + self.discount * _occupied_children(tree))
+        new = np.where(inner, new, 0.0)
         return NextDatum(
             reach, stop=np.where(inner, 0.0, reach), new_branch=reach * new / denominator
         )

@@ -53,8 +53,8 @@ class RecursiveSticks:
         *,
         discount: float = 0.0,
     ) -> None:
-        self.concentration = resolve_concentration(concentration, depth)
         self.discount = check_discount(discount)
+        self.concentration = resolve_concentration(concentration, depth, discount=self.discount)
 
     @property
     def depth(self) -> int:
@@ -210,7 +210,9 @@ class RecursiveSticks:
         inner = level < self.depth
         left = np.ones(parent.size)
         alpha = self.concentration.alpha[level[inner]]
-        left[inner] = rng.standard_gamma(alpha + self.discount * (n_old_children + n_new)[inner])
+        rest = alpha + self.discount * (n_old_children + n_new)[inner]
+        # A stick without children is left whole by any number; α itself need not be positive.
+        left[inner] = rng.standard_gamma(np.where(rest > 0, rest, 1.0))
         total = left + np.bincount(parent[nodes], share[nodes], minlength=parent.size)
         share[nodes] /= total[parent[nodes]]
         return share, left / total

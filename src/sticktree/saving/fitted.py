@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 from sticktree.estimator import DFPMixture
 from sticktree.packing import pack_chain, resting
-from sticktree.presets import DirichletDiffusionTree, DPMixture
+from sticktree.presets import DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 from sticktree.sampling import Run
 from sticktree.saving.archive import Archive, check_destination, open_archive, write_archive
 from sticktree.saving.objects import Decoder, Encoder, NotSavableError
@@ -20,7 +20,8 @@ __all__ = ["load", "save"]
 
 FORMAT, VERSION = "sticktree.estimator", 1
 ESTIMATORS: dict[str, type[DFPMixture]] = {
-    kind.__name__: kind for kind in (DFPMixture, DPMixture, DirichletDiffusionTree)
+    kind.__name__: kind
+    for kind in (DFPMixture, DPMixture, DirichletDiffusionTree, PitmanYorDiffusionTree)
 }
 
 # Every attribute of an estimator is kept, but:
@@ -38,7 +39,7 @@ def save(estimator: DFPMixture, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : DFPMixture, DPMixture or DirichletDiffusionTree
+    estimator : DFPMixture, DPMixture, DirichletDiffusionTree or PitmanYorDiffusionTree
         A fitted estimator. A parameter that is a function cannot be saved; a generator of random
         numbers is saved as it stands.
     path : path

@@ -24,7 +24,12 @@ from sticktree.posterior.diagnostics import Diagnosis
 from sticktree.posterior.draws import Draw, Posterior
 from sticktree.posterior.loo import LeaveOneOut
 from sticktree.preparation import Preparation
-from sticktree.processes.divergence import Concentration, ConstantDivergence, LogDivergence
+from sticktree.processes.divergence import (
+    Concentration,
+    ConstantDivergence,
+    DiffusionDivergence,
+    LogDivergence,
+)
 from sticktree.sampling import Schedule
 from sticktree.saving.frames import FRAME_TAGS, frame_form, from_frame_form
 from sticktree.selection import Selection
@@ -56,6 +61,7 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
         )
     },
     ConstantDivergence: ("c",),
+    DiffusionDivergence: ("c",),
     LogDivergence: ("c",),
     Posterior: ("chains", "depth"),
 }

@@ -104,6 +104,7 @@ class ColumnsChain:
             model.concentration_prior,
             model.discount is None,
             model.discount_prior,
+            model.less_discount,
         )
         if self.gaps is not None:
             impute(state, words, self.gaps)
@@ -196,7 +197,8 @@ class ColumnsChain:
         """Return the log density of the tree, of φ, and of all that is learned."""
         state, model, layout = self.state, self.model, self.layout
         c, d = self.concentration, self.discount
-        value = log_tree_probability(state, c, d) + log_density_of_nodes(state)
+        value = log_tree_probability(state, c, d, model.less_discount)
+        value += log_density_of_nodes(state)
         if model.concentration is None:
             value += log_gamma(c, *model.concentration_prior)
         if model.discount is None:
@@ -291,11 +293,12 @@ def rebuild(
     concentration: float,
     discount: float,
     parameters: dict[str, FloatArray],
+    less_discount: bool = False,
 ) -> None:
     """Put a tree, whose nodes keep their numbers, and parameters into a state."""
     load_tree(state, tree.parent, tree.level, tree.leaf)
     state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"]
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
     inner = np.flatnonzero(tree.level < tree.level.max())
     state.coordinates[inner, :, PHI] = parameters["phi"]
     for name in ("variance", "hyper", "psi"):

@@ -127,6 +127,8 @@ def _share(state: State, node: int, d: float) -> float:
 def _opening(state: State, node: int, d: float) -> float:
     """Return the probability that a datum which comes to a node opens a branch there."""
     alpha = state.levels[state.nodes[node].level].alpha
+    if state.nodes[node].n == 0:  # in an empty tree there is no choice, and n + α may be 0
+        return 1.0
     return (alpha + d * state.nodes[node].n_children) / (state.nodes[node].n + alpha)
 
 

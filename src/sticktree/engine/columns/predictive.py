@@ -53,7 +53,14 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[C
     for draw in draws:
         if state.sizes[FORM] == FULL:
             state.data[gaps] = draw.parameters["imputed"]
-        rebuild(state, draw.tree, draw.concentration, draw.discount, draw.parameters)
+        rebuild(
+            state,
+            draw.tree,
+            draw.concentration,
+            draw.discount,
+            draw.parameters,
+            model.less_discount,
+        )
         # Numbers for the new branches that depend on the draw alone: the same answer every time.
         seed = int(np.float64(draw.log_joint).view(np.uint64))
         yield ColumnsPredictive(state, data, seed)

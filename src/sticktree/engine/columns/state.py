@@ -142,7 +142,8 @@ def empty_state(data: FloatArray, model: Model) -> State:
     c = 1.0 if model.concentration is None else model.concentration
     levels = np.zeros(depth + 1, dtype=LEVEL)
     levels["shape"][:-1] = model.shape
-    levels["alpha"] = c * levels["shape"]
+    discount = 0.1 if model.discount is None else model.discount
+    levels["alpha"] = c * levels["shape"] - discount * model.less_discount
     shape, rate = model.node_prior
     state = State(
         data=_dequantised(data, layout.floor) if full else data.copy(),
@@ -151,13 +152,7 @@ def empty_state(data: FloatArray, model: Model) -> State:
         order=np.empty(room, dtype=np.int64),
         sizes=np.array([1, NULL, 1, 0, 0, 0, form[model.covariance_type]], dtype=np.int64),
         levels=levels,
-        scalars=np.array(
-            [
-                c,
-                0.1 if model.discount is None else model.discount,
-                gaussian.size * math.log(model.psi),
-            ]
-        ),
+        scalars=np.array([c, discount, gaussian.size * math.log(model.psi)]),
         columns=columns,
         coordinates=np.zeros((room, coordinates, 3)),
         variance=np.full((depth, coordinates), rate / shape),

@@ -1,1 +1,0 @@
-"""The table of test log density: ``python -m benchmarks density``."""

@@ -1,0 +1,24 @@
+"""Data sets: those of the paper's experiments, some that come with scikit-learn, some made here.
+
+:func:`load` reads one by its name, :func:`names` lists them. The files of the paper's sets are not
+part of this library. They are looked for in a folder of yours and in the cache.
+
+>>> from sticktree import datasets
+>>> iris = datasets.load("iris")
+>>> iris.data.shape, iris.labels[0]
+((150, 4), 'setosa')
+"""
+
+from sticktree.datasets.dataset import Dataset
+from sticktree.datasets.loading import load, names
+from sticktree.datasets.missing import MissingDataError
+from sticktree.datasets.places import data_folder, set_data_folder
+
+__all__ = [
+    "Dataset",
+    "MissingDataError",
+    "data_folder",
+    "load",
+    "names",
+    "set_data_folder",
+]

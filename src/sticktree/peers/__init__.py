@@ -1,0 +1,58 @@
+"""Other methods under one interface, to stand beside the library's own.
+
+All are estimators in the sense of scikit-learn: keyword parameters, ``fit(X)``, and then
+``score_samples(X)``, the natural log density of every row, or ``tree_``, or both.
+
+Densities (entries that are NaN are integrated out; for fitting they are put at the columns' means):
+
+- :class:`FixedGaussianMixture`: a mixture of a given number of normals;
+- :class:`GaussianMixtureByBIC`: a mixture of normals, their number and form chosen by BIC;
+- :class:`GaussianMixtureHeldOut`: the same, chosen by a fifth of the rows held out;
+- :class:`VariationalMixture`: scikit-learn's variational mixture of normals;
+- :class:`TunedVariationalMixture`: the same, its settings chosen by a fifth held out;
+- :class:`KernelDensityCV`: Gaussian kernels, their bandwidth cross-validated.
+
+The Dirichlet process mixture and the diffusion trees are part of the library itself:
+``sticktree.DPMixture``, ``sticktree.DirichletDiffusionTree``.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sticktree.peers.fixed_mixture import FixedGaussianMixture
+    from sticktree.peers.kernels import KernelDensityCV
+    from sticktree.peers.mixture_by_bic import GaussianMixtureByBIC
+    from sticktree.peers.mixture_held_out import GaussianMixtureHeldOut
+    from sticktree.peers.tuned_variational import TunedVariationalMixture
+    from sticktree.peers.variational import VariationalMixture
+
+__all__ = [
+    "FixedGaussianMixture",
+    "GaussianMixtureByBIC",
+    "GaussianMixtureHeldOut",
+    "KernelDensityCV",
+    "TunedVariationalMixture",
+    "VariationalMixture",
+]
+
+_FILES = {
+    "FixedGaussianMixture": "fixed_mixture",
+    "GaussianMixtureByBIC": "mixture_by_bic",
+    "GaussianMixtureHeldOut": "mixture_held_out",
+    "KernelDensityCV": "kernels",
+    "TunedVariationalMixture": "tuned_variational",
+    "VariationalMixture": "variational",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a method, and what it needs, when it is first asked for."""
+    if name in _FILES:
+        return getattr(import_module(f"sticktree.peers.{_FILES[name]}"), name)
+    raise AttributeError(f"module 'sticktree.peers' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name the methods, loaded or not."""
+    return sorted({*globals(), *__all__})

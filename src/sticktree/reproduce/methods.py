@@ -1,0 +1,154 @@
+"""The methods that are compared, each with all that its result depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sticktree
+from sticktree.reproduce.fingerprint import code_digest
+
+__all__ = ["OURS", "FULL", "QUICK", "Length", "Method", "density_methods", "tree_methods"]
+
+OURS = "DFP"
+NOT_IN_RESULTS = {"n_jobs", "progress", "random_state", "checkpoint", "warm_start", "level"}
+AS_IN_THE_PAPER: dict[str, Any] = {
+    "depth": 4,
+    "scales": "shared",
+    "covariance_type": "spherical",
+    "leaf_noise": "shared",
+    "precision_prior": (1.0, 1.0),
+}
+"""One σ for all steps and for the noise, and the paper's priors."""
+SMALL_K = {"ccle": 3}
+"""Components that give the paper's figures for its Gaussian mixture; 5 on other sets."""
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long chains run, and of how many seeds trees are compared."""
+
+    n_chains: int
+    n_warmup: int
+    n_draws: int
+    n_seeds: int
+    name: str
+
+    def on(self, name: str) -> Length:
+        """Return the length for a prepared set: where sweeps take long there are fewer."""
+        if self.name == "full" and name.startswith("ccle"):
+            return replace(self, n_warmup=100, n_draws=100)
+        return self
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """Parameters of the estimators."""
+        return {"n_chains": self.n_chains, "n_warmup": self.n_warmup, "n_draws": self.n_draws}
+
+
+FULL = Length(4, 200, 200, 5, "full")
+QUICK = Length(2, 20, 20, 1, "quick")
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method by name; ``make(seed)`` gives an estimator that is not fitted yet.
+
+    Attributes
+    ----------
+    name : str
+        As it stands in tables.
+    settings : str
+        With the rows, these determine its result.
+    make : callable
+        From a seed to an estimator.
+    random : bool
+        Whether other seeds give other results.
+    """
+
+    name: str
+    settings: str
+    make: Callable[[int], Any]
+    random: bool = True
+
+
+def density_methods(name: str, length: Length = FULL) -> dict[str, Method]:
+    """Return the methods that estimate a density, for a prepared set."""
+    from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
+    from sticktree.peers import (
+        FixedGaussianMixture,
+        GaussianMixtureByBIC,
+        GaussianMixtureHeldOut,
+        KernelDensityCV,
+        TunedVariationalMixture,
+        VariationalMixture,
+    )
+
+    length = length.on(name)
+    small = SMALL_K.get(name.partition("-")[0], 5)
+    return _named(
+        _sampled(OURS, length, DFPMixture),
+        _sampled("DFP as in the paper", length, DFPMixture, **AS_IN_THE_PAPER),
+        _sampled("DPM", length, DPMixture),
+        _sampled("DPM, own noise", length, DPMixture, leaf_noise="own"),
+        _sampled("DDT", length, DirichletDiffusionTree),
+        _sampled("PYDT", length, PitmanYorDiffusionTree),
+        _peer("GMM by BIC", GaussianMixtureByBIC),
+        _peer("GMM by held-out rows", GaussianMixtureHeldOut),
+        _peer("GMM, few components", FixedGaussianMixture, n_components=small),
+        _peer("Variational mixture", VariationalMixture),
+        _peer("Variational mixture, tuned", TunedVariationalMixture),
+        _peer("KDE", KernelDensityCV),
+    )
+
+
+def tree_methods(length: Length = FULL) -> dict[str, Method]:
+    """Return the methods that give a tree."""
+    from sticktree import DFPMixture, DirichletDiffusionTree, PitmanYorDiffusionTree
+    from sticktree.peers import BayesianHierarchicalClustering, HDBSCANTree, LinkageTree
+    from sticktree.peers.linkage import METHODS
+
+    own = {"covariance_type": "diag", "leaf_noise": "own"}
+    return _named(
+        _sampled(OURS, length, DFPMixture),
+        _sampled("DFP, own diagonal noise", length, DFPMixture, **own),
+        _sampled("DFP as in the paper", length, DFPMixture, **AS_IN_THE_PAPER),
+        _sampled("DDT", length, DirichletDiffusionTree),
+        _sampled("PYDT", length, PitmanYorDiffusionTree),
+        _peer("BHC", BayesianHierarchicalClustering, random=False),
+        _peer("HDBSCAN", HDBSCANTree, random=False),
+        *(_peer(f"{one} linkage", LinkageTree, random=False, method=one) for one in METHODS),
+    )
+
+
+def _named(*methods: Method) -> dict[str, Method]:
+    return {method.name: method for method in methods}
+
+
+def _sampled(name: str, length: Length, estimator: type, **parameters: Any) -> Method:
+    """Return a method that is one of the library's own mixtures, in one thread."""
+
+    def make(seed: int) -> Any:
+        lengths = length.parameters
+        return estimator(n_jobs=1, progress=False, random_state=seed, **lengths, **parameters)
+
+    settings = ", ".join(_settings(make(0)))
+    return Method(name, f"sticktree {sticktree.__version__}, code {code_digest()}, {settings}", make)
+
+
+def _peer(name: str, estimator: type, *, random: bool = True, **parameters: Any) -> Method:
+    import sklearn
+
+    def make(seed: int) -> Any:
+        return estimator(**parameters, **({"random_state": seed} if random else {}))
+
+    versions = f"scikit-learn {sklearn.__version__}, code {code_digest('peers')}"
+    settings = ", ".join([versions, *_settings(make(0))])
+    return Method(name, settings, make, random)
+
+
+def _settings(estimator: Any) -> Iterator[str]:
+    for name, value in sorted(estimator.get_params().items()):
+        if name not in NOT_IN_RESULTS:
+            yield f"{name}={value!r}"
