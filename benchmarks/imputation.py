@@ -29,7 +29,7 @@ def rows(quick: bool = False) -> Iterator[Row]:
     def measure(data: FloatArray) -> Iterator[Row]:
         yield from compare(np.log10(data + ACTIVITY_OFFSET), quick)
 
-    yield from on_data("ccle_missing", WHAT, measure)
+    yield from on_data("ccle_activity", WHAT, measure)
 
 
 def compare(data: FloatArray, quick: bool = False) -> Iterator[Row]:

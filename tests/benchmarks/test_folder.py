@@ -1,17 +1,18 @@
 import numpy as np
 import pytest
 
-from benchmarks import convergence, folder, mixing
-from benchmarks.density.table import lines
-from benchmarks.folder import FILES, MissingDataError, load
+from benchmarks import convergence, folder, imputation, mixing
+from benchmarks.folder import MissingDataError, load
+from sticktree import datasets
 
 
 @pytest.fixture
 def no_data(tmp_path, monkeypatch):
     monkeypatch.setenv("STICKTREE_DATA", str(tmp_path))
+    monkeypatch.setenv("STICKTREE_CACHE", str(tmp_path / "cache"))
 
 
-def test_the_variable_goes_first_then_the_folder_in_the_project(tmp_path, monkeypatch):
+def test_the_data_folder_goes_first_then_the_folder_in_the_project(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "ROOT", tmp_path)
     monkeypatch.delenv("STICKTREE_DATA", raising=False)
     assert folder.data_folder() is None
@@ -21,14 +22,17 @@ def test_the_variable_goes_first_then_the_folder_in_the_project(tmp_path, monkey
     assert folder.data_folder() == tmp_path
 
 
-def test_features_are_read_without_labels_and_names(tmp_path, monkeypatch):
-    monkeypatch.setenv("STICKTREE_DATA", str(tmp_path))
-    (tmp_path / "r15.csv").write_text("x0,x1,label\n1.5,2,1\n3,4e-1,2\n")
-    (tmp_path / "ccle_pydt.csv").write_text("cell_line,A,B\nMEG01,-1.0e+00,2\n")
-    np.testing.assert_array_equal(load("r15"), [[1.5, 2.0], [3.0, 0.4]])
-    np.testing.assert_array_equal(load("ccle"), [[-1.0, 2.0]])
-    (tmp_path / "ccle.csv").write_text("cell_line,A,B\nMEG01,,2\n")
-    np.testing.assert_array_equal(load("ccle_missing"), [[np.nan, 2.0]])
+def test_the_folder_in_the_project_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "ROOT", tmp_path)
+    monkeypatch.delenv("STICKTREE_DATA", raising=False)
+    (tmp_path / "data").mkdir()
+    rows = [f"{k},{-k},{k % 15}" for k in range(600)]
+    (tmp_path / "data" / "r15.csv").write_text("\n".join(["x0,x1,label", *rows]))
+    np.testing.assert_array_equal(load("r15")[:, 1], -np.arange(600))
+
+
+def test_what_needs_no_file_is_that_of_the_library():
+    np.testing.assert_array_equal(load("iris"), datasets.load("iris").data)
 
 
 @pytest.mark.usefixtures("no_data")
@@ -37,17 +41,24 @@ def test_without_data_the_reason_is_plain():
         load("r15")
 
 
+def test_a_data_folder_that_is_not_there_is_no_other_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("STICKTREE_DATA", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("STICKTREE_CACHE", str(tmp_path))
+    with pytest.raises(MissingDataError, match=r"^set STICKTREE_DATA"):
+        load("r15")
+
+
 @pytest.mark.usefixtures("no_data")
-@pytest.mark.parametrize("part", [mixing, convergence])
-def test_without_data_rows_are_skipped(part):
+@pytest.mark.parametrize(
+    ("part", "files"),
+    [
+        (mixing, ("r15", "aggregation", "glass")),
+        (convergence, ("r15", "aggregation", "glass")),
+        (imputation, ("ccle",)),
+    ],
+)
+def test_without_data_rows_are_skipped(part, files):
     verdicts = [row.verdict for row in part.rows()]
     assert verdicts == [
-        f"skipped: set STICKTREE_DATA to a folder with {name}.csv"
-        for name in ("r15", "aggregation", "glass")
+        f"skipped: set STICKTREE_DATA to a folder with {file}.csv" for file in files
     ]
-
-
-@pytest.mark.usefixtures("no_data")
-def test_without_data_the_density_table_is_skipped():
-    table = "\n".join(lines(tuple(FILES)))
-    assert all(f"skipped: set STICKTREE_DATA to a folder with {f}" in table for f in FILES.values())

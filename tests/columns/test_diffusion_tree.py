@@ -81,7 +81,9 @@ def test_chain_has_the_prior_of_the_restaurant_and_a_proper_predictive(depth, di
     )
     (predictive,) = predictives([draw], data, model)
     assert predictive.weight.sum() == pytest.approx(1, abs=1e-12)
-    assert (predictive.weight >= 0).all()
+    leaves = predictive.level == depth
+    reach = now.law.next_datum(tree).reach[predictive.node[leaves]]
+    np.testing.assert_allclose(predictive.weight[leaves], reach, rtol=1e-12)
     assert np.isfinite(predictive.leave_one_out()).all()
     assert np.isfinite(chain.leave_one_out()).all()
     restored = ColumnsChain.restored(data, model, np.random.default_rng(0), chain.snapshot())

@@ -15,10 +15,14 @@ NEW = RNG.normal(2, 2, (20, 3))
 FORMS = ("full", "tied", "diag", "spherical")
 QUICK = {
     "FixedGaussianMixture": {"n_components": 2},
-    "GaussianMixtureByBIC": {"max_components": 2},
-    "GaussianMixtureHeldOut": {"max_components": 2},
+    "GaussianMixtureByBIC": {"max_components": 2, "covariance_types": ("full", "diag")},
+    "GaussianMixtureHeldOut": {"max_components": 2, "covariance_types": ("full", "diag")},
     "VariationalMixture": {"n_components": 2},
-    "TunedVariationalMixture": {"max_components": 2, "widths": (1.0, 0.1)},
+    "TunedVariationalMixture": {
+        "max_components": 2,
+        "covariance_types": ("full",),
+        "widths": (1.0, 0.1),
+    },
     "KernelDensityCV": {"bandwidths": (0.2, 0.4, 0.8)},
 }
 
@@ -37,10 +41,10 @@ def test_mixture_by_bic_has_the_lowest_bic_of_all():
     plain = [
         GaussianMixture(k, covariance_type=form, random_state=1).fit(X)
         for form in FORMS
-        for k in (1, 2, 3)
+        for k in (1, 2)
     ]
     best = min(plain, key=lambda mixture: mixture.bic(X))
-    ours = peers.GaussianMixtureByBIC(max_components=3, random_state=1).fit(X)
+    ours = peers.GaussianMixtureByBIC(max_components=2, random_state=1).fit(X)
     assert (ours.n_components_, ours.covariance_type_) == (best.n_components, best.covariance_type)
     assert ours.bic_ == best.bic(X) < sorted(mixture.bic(X) for mixture in plain)[1]
     np.testing.assert_array_equal(ours.score_samples(NEW), best.score_samples(NEW))

@@ -1,7 +1,8 @@
 """Data sets: those of the paper's experiments, some that come with scikit-learn, some made here.
 
 :func:`load` reads one by its name, :func:`names` lists them. The files of the paper's sets are not
-part of this library. They are looked for in a folder of yours and in the cache.
+part of this library. They are looked for in a folder of yours, then in the cache, and then
+downloaded from where they are published.
 
 >>> from sticktree import datasets
 >>> iris = datasets.load("iris")
@@ -12,11 +13,12 @@ part of this library. They are looked for in a folder of yours and in the cache.
 from sticktree.datasets.dataset import Dataset
 from sticktree.datasets.loading import load, names
 from sticktree.datasets.missing import MissingDataError
-from sticktree.datasets.places import data_folder, set_data_folder
+from sticktree.datasets.places import cache_folder, data_folder, set_data_folder
 
 __all__ = [
     "Dataset",
     "MissingDataError",
+    "cache_folder",
     "data_folder",
     "load",
     "names",

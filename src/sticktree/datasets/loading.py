@@ -2,76 +2,168 @@
 
 from __future__ import annotations
 
-import csv
 import os
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from sticktree.datasets.dataset import Dataset
-from sticktree.datasets.missing import MissingDataError
-from sticktree.datasets.places import DATA_VARIABLE, data_folder
+from sticktree.datasets.catalogue import ENTRIES, Entry
+from sticktree.datasets.contents import Contents
+from sticktree.datasets.dataset import Dataset, fingerprint
+from sticktree.datasets.download import DownloadError, fetch
+from sticktree.datasets.made import make_diffusion, make_synthetic
+from sticktree.datasets.missing import missing
+from sticktree.datasets.places import cache_folder, data_folder
+from sticktree.datasets.shipped import ABOUT, ship
+from sticktree.datasets.tables import read_table
 
 __all__ = ["load", "names"]
 
-FILES = {
-    "r15": ("R15", "r15.csv"),
-    "d31": ("D31", "d31.csv"),
-    "aggregation": ("Aggregation", "aggregation.csv"),
-    "glass": ("Glass", "glass.csv"),
-    "ccle": ("CCLE", "ccle_pydt.csv"),
-    "ccle_activity": ("CCLE activity", "ccle.csv"),
-    "macaque": ("Macaque", "macaque.csv"),
+FROM_FILES = {entry.name: entry for entry in ENTRIES}
+BUILT_IN: dict[str, Callable[[], Dataset]] = {
+    "synthetic": make_synthetic,
+    "diffusion": make_diffusion,
+    **{name: partial(ship, name) for name in ABOUT},
 }
-SHIPPED = {"iris": "Iris", "wine": "Wine", "breast_cancer": "Breast cancer", "digits": "Digits"}
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that :func:`load` knows."""
-    return (*FILES, *SHIPPED)
+    """Return the names that :func:`load` knows.
+
+    Examples
+    --------
+    >>> from sticktree import datasets
+    >>> datasets.names()[:4]
+    ('r15', 'd31', 'aggregation', 'glass')
+    """
+    return (*FROM_FILES, *BUILT_IN)
 
 
 def load(
     name: str, *, folder: str | os.PathLike[str] | None = None, download: bool = True
 ) -> Dataset:
-    """Return a data set."""
-    if name in SHIPPED:
-        return _shipped(name)
-    if name not in FILES:
-        raise ValueError(f"name must be one of {', '.join(names())}, got {name!r}")
-    title, file = FILES[name]
-    place = data_folder() if folder is None else Path(folder)
-    if place is None or not (place / file).is_file():
-        raise MissingDataError(f"set {DATA_VARIABLE} to a folder with {file}")
-    with (place / file).open(newline="", encoding="utf-8") as stream:
-        header, *lines = csv.reader(stream)
-    features = [k for k, column in enumerate(header) if column not in ("label", "cell_line")]
+    """Return a data set with its labels, and where it comes from.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`. These need no file: "synthetic" (small clusters in groups, made by
+        hand), "diffusion" (drawn from the model), "iris", "wine", "breast_cancer" and "digits"
+        (they come with scikit-learn). These are files: "r15", "d31", "aggregation", "glass",
+        "ccle" (log sensitivities, as in the paper), "ccle_activity" (the same measurements, with
+        gaps) and "macaque".
+    folder : path, optional
+        Where to look for files first. Then follow the data folder, which is chosen by
+        :func:`set_data_folder` or else by the environment variable ``STICKTREE_DATA``, and the
+        cache, :func:`cache_folder`.
+    download : bool, default=True
+        Whether a file that is in none of them is downloaded from its public source into the cache.
+        That takes pooch: ``pip install sticktree[data]``. What is downloaded must have the known
+        checksum. "macaque" has no public source.
+
+    Returns
+    -------
+    Dataset
+        The table, labels, names and references.
+
+    Raises
+    ------
+    MissingDataError
+        If the file is nowhere; the message says where to get it and where to put it.
+    ValueError
+        If there is no data set of this name, or its file has other contents than it should.
+
+    Notes
+    -----
+    A file is either a CSV table with a header, features first and ``label`` last, or that of the
+    public source as it is; both give the same numbers.
+
+    Examples
+    --------
+    >>> from sticktree import datasets
+    >>> datasets.load("synthetic")
+    <Dataset 'synthetic': Synthetic, 96 rows, 2 columns, 12 classes>
+    >>> datasets.load("r16")
+    Traceback (most recent call last):
+    ValueError: name must be one of r15, d31, ..., got 'r16'; did you mean 'r15'?
+    """
+    if not isinstance(name, str) or name not in names():
+        raise ValueError(_no_such(name))
+    if name in BUILT_IN:
+        return BUILT_IN[name]()
+    entry = FROM_FILES[name]
+    named = None if folder is None else Path(folder).expanduser()
+    if named is not None and not named.is_dir():
+        raise ValueError(f"folder must be a folder that exists, got {str(folder)!r}")
+    for place in (named, data_folder(), cache_folder()):
+        if place is not None and (found := _read_from(place, entry)) is not None:
+            return found
+    return _downloaded(entry, named, download)
+
+
+def _no_such(name: object) -> str:
+    message = f"name must be one of {', '.join(names())}, got {name!r}"
+    near = get_close_matches(name.lower(), names(), n=1) if isinstance(name, str) else []
+    return f"{message}; did you mean {near[0]!r}?" if near else message
+
+
+def _read_from(place: Path, entry: Entry) -> Dataset | None:
+    table = place / entry.file
+    if table.is_file():
+        return _checked(entry, table, read_table(table, entry))
+    originals = [place / original.name for original in entry.originals]
+    if originals and all(path.is_file() for path in originals):
+        return _from_originals(entry, originals)
+    return None
+
+
+def _downloaded(entry: Entry, folder: Path | None, download: bool) -> Dataset:
+    if not entry.originals:
+        raise missing(entry, folder, entry.source)
+    if not download:
+        raise missing(entry, folder, "was not downloaded: download is False")
+    try:
+        originals = [fetch(original, cache_folder()) for original in entry.originals]
+    except DownloadError as error:
+        raise missing(entry, folder, f"was not downloaded: {error}") from error
+    return _from_originals(entry, originals)
+
+
+def _from_originals(entry: Entry, paths: list[Path]) -> Dataset:
+    assert entry.read is not None
+    files = ", ".join(map(str, paths))
+    try:
+        contents = entry.read(*paths)
+    except Exception as error:  # of whichever reader, for whichever damage
+        raise ValueError(
+            f"{files} cannot be read as {entry.title}: {error!r}; delete it to have it downloaded"
+        ) from error
+    found = _checked(entry, paths[0], contents)
+    if fingerprint(found.data, found.labels) != entry.fingerprint:
+        raise ValueError(
+            f"{files} must have the numbers of {entry.title}, got others; delete it to have it "
+            f"downloaded, or write the table {entry.file} if that is what you mean"
+        )
+    return found
+
+
+def _checked(entry: Entry, path: Path, contents: Contents) -> Dataset:
+    if contents.data.shape != entry.shape:
+        n, d = contents.data.shape if contents.data.ndim == 2 else (len(contents.data), 0)
+        raise ValueError(
+            f"{path} must have {entry.shape[0]} rows of {entry.shape[1]} numbers, got {n} of {d}"
+        )
     return Dataset(
-        name=name,
-        title=title,
-        data=np.array([[float(line[k] or "nan") for k in features] for line in lines]),
-        columns=tuple(header[k] for k in features),
-        labels=tuple(line[-1] for line in lines) if header[-1] == "label" else None,
-        rows=tuple(line[0] for line in lines) if header[0] == "cell_line" else None,
-        description="",
-        citation="",
-        terms="",
-        source="",
-    )
-
-
-def _shipped(name: str) -> Dataset:
-    from sklearn import datasets
-
-    bunch = getattr(datasets, f"load_{name}")()
-    return Dataset(
-        name=name,
-        title=SHIPPED[name],
-        data=np.array(bunch.data, dtype=np.float64),
-        columns=tuple(map(str, bunch.feature_names)),
-        labels=tuple(str(bunch.target_names[k]) for k in bunch.target),
-        description="",
-        citation="",
-        terms="",
-        source="",
+        name=entry.name,
+        title=entry.title,
+        data=contents.data,
+        columns=entry.columns or contents.columns,
+        labels=contents.labels,
+        rows=contents.rows,
+        description=entry.description,
+        citation=entry.citation,
+        terms=entry.terms,
+        source=entry.source,
+        path=path,
     )

@@ -2,17 +2,26 @@
 
 - :func:`dendrogram_purity`: how well a tree keeps known classes together;
 - :func:`variation_of_information`, :func:`binder_loss`: how different two clusterings are;
+- :func:`flat_scores`: how near a clustering comes to known classes;
+- :func:`paired_difference`: how far one method is ahead of another, over the same splits;
 - :func:`robinson_foulds`, :func:`meeting_distance`: how different two trees are.
 """
 
+from sticktree.metrics.flat import FlatScores, flat_scores
+from sticktree.metrics.paired import Difference, paired_difference, signed
 from sticktree.metrics.partitions import binder_loss, variation_of_information
 from sticktree.metrics.purity import dendrogram_purity
 from sticktree.metrics.trees import meeting_distance, robinson_foulds
 
 __all__ = [
+    "Difference",
+    "FlatScores",
     "binder_loss",
     "dendrogram_purity",
+    "flat_scores",
     "meeting_distance",
+    "paired_difference",
     "robinson_foulds",
+    "signed",
     "variation_of_information",
 ]

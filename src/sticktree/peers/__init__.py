@@ -12,6 +12,12 @@ Densities (entries that are NaN are integrated out; for fitting they are put at 
 - :class:`TunedVariationalMixture`: the same, its settings chosen by a fifth held out;
 - :class:`KernelDensityCV`: Gaussian kernels, their bandwidth cross-validated.
 
+Trees (of rows without gaps):
+
+- :class:`LinkageTree`: agglomerative clustering with any linkage of scipy;
+- :class:`HDBSCANTree`: the hierarchy that HDBSCAN takes its clusters from;
+- :class:`BayesianHierarchicalClustering`: that of Heller and Ghahramani, also a density.
+
 The Dirichlet process mixture and the diffusion trees are part of the library itself:
 ``sticktree.DPMixture``, ``sticktree.DirichletDiffusionTree``.
 """
@@ -20,27 +26,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sticktree.peers.bhc import BayesianHierarchicalClustering
     from sticktree.peers.fixed_mixture import FixedGaussianMixture
+    from sticktree.peers.hdbscan import HDBSCANTree
     from sticktree.peers.kernels import KernelDensityCV
+    from sticktree.peers.linkage import LinkageTree
     from sticktree.peers.mixture_by_bic import GaussianMixtureByBIC
     from sticktree.peers.mixture_held_out import GaussianMixtureHeldOut
     from sticktree.peers.tuned_variational import TunedVariationalMixture
     from sticktree.peers.variational import VariationalMixture
 
 __all__ = [
+    "BayesianHierarchicalClustering",
     "FixedGaussianMixture",
     "GaussianMixtureByBIC",
     "GaussianMixtureHeldOut",
+    "HDBSCANTree",
     "KernelDensityCV",
+    "LinkageTree",
     "TunedVariationalMixture",
     "VariationalMixture",
 ]
 
 _FILES = {
+    "BayesianHierarchicalClustering": "bhc",
     "FixedGaussianMixture": "fixed_mixture",
     "GaussianMixtureByBIC": "mixture_by_bic",
     "GaussianMixtureHeldOut": "mixture_held_out",
+    "HDBSCANTree": "hdbscan",
     "KernelDensityCV": "kernels",
+    "LinkageTree": "linkage",
     "TunedVariationalMixture": "tuned_variational",
     "VariationalMixture": "variational",
 }
