@@ -9,6 +9,7 @@ from sticktree.reproduce.figure_fits import agreement, density_fits
 from sticktree.reproduce.figure_made import Made
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
     from sticktree.estimator import DFPMixture
@@ -99,6 +100,7 @@ def _draw_row(
 
     left, middle, right = row.subplots(1, 3, width_ratios=[1.0, 1.75, 1.0])
     DensityDisplay.from_estimator(fit, resolution=resolution, n_draws=n_draws, ax=right)
+    _tidy(right)
     data = rows_shown(fit)
     groups = labels_of(fit) if classes is None else [classes[i] for i in rows_of(fit)]
     draw_points(left, data, read_groups("classes", groups, len(data)))
@@ -110,6 +112,32 @@ def _draw_row(
     for ax, title in ((left, f"{name}: data"), (middle, "a sampled tree"), (right, "density")):
         ax.set_title(title, fontsize=9, loc="left")
     return None if classes is None else dendrogram_purity(tree, groups)
+
+
+def _tidy(ax: Axes) -> None:
+    """Leave the points of a density out, which are to be seen beside it, and make room above it."""
+    from matplotlib.collections import PathCollection
+
+    for points in ax.collections:
+        if isinstance(points, PathCollection):
+            points.remove()
+    legend = ax.get_legend()
+    if legend is not None:
+        ax.legend(
+            [handle for handle in legend.legend_handles if handle is not None],
+            [text.get_text() for text in legend.get_texts()],
+            fontsize=7,
+            frameon=False,
+            ncols=4,
+            handlelength=0.9,
+            handleheight=0.9,
+            handletextpad=0.3,
+            columnspacing=0.6,
+            borderpad=0.0,
+            borderaxespad=0.0,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.03),
+        )
 
 
 def _caption(fits: Mapping[str, DFPMixture], purities: Mapping[str, float | None]) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sticktree.checks import FloatArray
 from sticktree.reproduce.figure_fits import agreement, tree_fits
 from sticktree.reproduce.figure_made import Made
 from sticktree.reproduce.figure_shape import Parsimony, Shape, typical_draw
@@ -19,6 +20,7 @@ __all__ = ["figure_4", "make_figure_4", "with_rows"]
 
 TITLE = "trees of a DDT and of a DFP mixture"
 WIDTH, HEIGHT = 10.0, 3.7  # inches
+STRIP = (1.015, 1.045)  # times, below the tips
 MODELS = {"DDT": "Dirichlet diffusion tree", "DFP": "DFP mixture"}
 
 
@@ -57,24 +59,23 @@ def figure_4(fits: Mapping[str, DFPMixture], data: Any, classes: Any) -> Made:
     from matplotlib.figure import Figure
 
     from sticktree.plotting.groups import read_groups
-    from sticktree.plotting.scatter import draw_points
 
     if not fits:
         raise ValueError("fits must have one fitted mixture or more, got none")
     points = np.asarray(data, dtype=float)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"data must have two columns, got shape {points.shape}")
+    groups = read_groups("classes", classes, len(points))
+    if groups is None:
+        raise ValueError("classes must be a class for each row, got None")
+    colour = groups.of_rows()
     figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-    axes: Any = figure.subplots(1, 1 + len(fits), width_ratios=[0.8] + [1.3] * len(fits))
-    draw_points(axes[0], points, read_groups("classes", classes, len(points)))
-    axes[0].set_aspect("equal", adjustable="datalim")
-    axes[0].set_title("data", fontsize=9, loc="left")
-    axes[0].set_xlabel("x0", fontsize=8)
-    axes[0].set_ylabel("x1", fontsize=8)
+    axes: Any = figure.subplots(1, 1 + len(fits), width_ratios=[0.85] + [1.3] * len(fits))
+    _draw_data(axes[0], points, colour)
     parsimony = {}
     for ax, (name, fit) in zip(axes[1:], fits.items(), strict=True):
         parsimony[name] = Parsimony.of(fit.posterior_.draws)
-        _draw_tree(ax, MODELS.get(name, name), fit, classes)
+        _draw_tree(ax, MODELS.get(name, name), fit, classes, colour)
     return Made(TITLE, _caption(fits, parsimony), [("figure-4-trees", figure)], parsimony)
 
 
@@ -98,14 +99,33 @@ def with_rows(tree: Tree, depth: int) -> Tree:
     ).compressed()
 
 
-def _draw_tree(ax: Any, title: str, fit: DFPMixture, classes: Any) -> None:
+def _draw_data(ax: Any, points: FloatArray, colour: FloatArray) -> None:
+    """Draw the rows, small: they lie close together."""
+    ax.scatter(points[:, 0], points[:, 1], s=7, c=colour, linewidths=0)
+    ax.set_aspect("equal", anchor="N")
+    ax.set_title("data", fontsize=9, loc="left")
+    ax.set_xlabel("x0", fontsize=8)
+    ax.set_ylabel("x1", fontsize=8)
+    ax.tick_params(labelsize=7)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_tree(ax: Any, title: str, fit: DFPMixture, classes: Any, colour: FloatArray) -> None:
     """Draw the typical draw of a fit, and say in its title how it branches."""
     from sticktree.plotting import DendrogramDisplay
+    from sticktree.plotting.frame import Frame
+    from sticktree.plotting.outline import Rows
+    from sticktree.plotting.strip import draw_strip
 
-    tree = typical_draw(fit.posterior_.draws).tree
-    shape = Shape.of(tree)
-    display = DendrogramDisplay(with_rows(tree, fit.depth_), labels=classes, names=False)
-    display.plot(ax=ax, orientation="top", supports=False)
+    draw = typical_draw(fit.posterior_.draws).tree
+    tree, shape = with_rows(draw, fit.depth_), Shape.of(draw)
+    DendrogramDisplay(tree, labels=classes, names=False).plot(
+        ax=ax, orientation="top", supports=False
+    )
+    # Late branchings lie so close to the rows that their colours would hardly be seen.
+    draw_strip(Frame(ax, "top"), colour[Rows.of(tree).order], *STRIP)
+    ax.set_ylim(STRIP[1] + 0.005, -0.005)
+    ax.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "0.25", "0.5", "0.75", "1"])
     ax.set_ylabel("time", fontsize=8)
     numbers = (
         f"{shape.n_internal} internal nodes, {shape.mean_children:.1f} children each, "
