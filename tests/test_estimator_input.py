@@ -129,7 +129,7 @@ WRONG = [
     ({"depth": 1}, "depth must be at least 2 where the last step has infinite concentration"),
     ({"depth": 1.5}, "depth must be an integer of at least 1, got 1.5"),
     ({"depth": None}, "depth must be an integer of at least 1, got None"),
-    ({"divergence": "exp"}, 'divergence must be "log", "constant", an array, a function'),
+    ({"divergence": "exp"}, 'divergence must be "log", "constant", "diffusion", an array, a function'),
     ({"divergence": None}, "divergence must be"),
     ({"divergence": [1.0, -0.5, 1.0]}, "divergence must be greater than 0 at every level"),
     ({"divergence": [1.0, 1.0]}, "depth is 3, but divergence has 2 steps"),
