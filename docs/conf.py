@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from numpydoc.xref import DEFAULT_LINKS
 from pygments.lexers.special import TextLexer
 from sphinx_gallery.sorting import ExplicitOrder
 
@@ -57,7 +58,8 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # a page a class, with all its methods on it
 numpydoc_xref_param_type = True  # types that are our own are links, others are words
 numpydoc_xref_ignore = "all"
-numpydoc_xref_aliases = {
+# Words that would be links into the manuals of Python and NumPy, which are not at hand, stay words.
+numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
     name.rpartition(".")[2]: name
     for name in [
         "sticktree.DFPMixture",
