@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from typing import Any
 
 from docutils import nodes
@@ -11,16 +13,25 @@ from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 LOGGER = logging.getLogger(__name__)
+# What docutils does not know, or only at the start of a group, and what it knows in its place.
+SPELLINGS = [
+    (re.compile(r"\\dots(?![a-zA-Z])"), r"\\ldots"),
+    (re.compile(r"\\([bB]igg?)m?(?![a-zA-Z])"), r"\\\1l"),
+    (re.compile(r"(?<!^)\\textstyle(?![a-zA-Z])"), ""),
+]
 
 
 def formula(node: nodes.Element, *, block: bool) -> str:
     """Return the MathML of a formula; one that cannot be read is a warning, and stays TeX."""
     text = node.astext().strip()
+    known = text
+    for pattern, spelling in SPELLINGS:
+        known = pattern.sub(spelling, known)
     try:
-        return str(tex2mathml(text, as_block=block))
+        return str(tex2mathml(known, as_block=block))
     except (MathError, SyntaxError, ValueError) as error:
         LOGGER.warning("formula %r: %s", text, error, location=node)
-        return f"<code>{nodes.Text(text)}</code>"
+        return f"<code>{html.escape(text)}</code>"
 
 
 def visit_math(self: Any, node: nodes.Element) -> None:
