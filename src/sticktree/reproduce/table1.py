@@ -26,7 +26,8 @@ Mean log density of test rows, natural logarithm, in the units that stand with t
 split a tenth of the rows is tested; splits are the same for all methods, and differences are paired
 by split, with a 95 % interval. *{ours}* is `DFPMixture` as it comes, but for the length of its
 chains: {sweeps}. The paper does not say how its splits were made, so its figures are for
-orientation."""
+orientation. Variational mixtures are scored at their point estimate, since what scikit-learn gives
+does not integrate to 1; kernels are summed exactly."""
 ABOUT_ELSEWHERE = (
     "¹ Measured elsewhere on the same splits, with settings that were tuned on them: "
     "see `elsewhere.csv`."
