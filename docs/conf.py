@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from numpydoc.xref import DEFAULT_LINKS
 from pygments.lexers.special import TextLexer
 from sphinx_gallery.sorting import ExplicitOrder
 
@@ -55,7 +56,28 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # a page a class, with all its methods on it
-numpydoc_xref_param_type = False
+numpydoc_xref_param_type = True  # types that are our own are links, others are words
+numpydoc_xref_ignore = "all"
+# Words that would be links into the manuals of Python and NumPy, which are not at hand, stay words.
+numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
+    name.rpartition(".")[2]: name
+    for name in [
+        "sticktree.DFPMixture",
+        "sticktree.Tree",
+        "sticktree.datasets.Dataset",
+        "sticktree.posterior.Draw",
+        "sticktree.posterior.Posterior",
+        "sticktree.posterior.diagnostics.Diagnosis",
+        "sticktree.posterior.loo.LeaveOneOut",
+        "sticktree.posterior.stack.Stack",
+        "sticktree.processes.Divergence",
+        "sticktree.processes.MassTree",
+        "sticktree.processes.Masses",
+        "sticktree.processes.Simulation",
+        "sticktree.selection.Selection",
+        "sticktree.table.Columns",
+    ]
+}
 numpydoc_class_members_toctree = False
 
 

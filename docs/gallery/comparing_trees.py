@@ -20,7 +20,7 @@ from sticktree.plotting import plot_dendrogram
 rng = np.random.default_rng(2)
 families = rng.normal(0, 10, (3, 1, 1, 3))
 groups = families + rng.normal(0, 3, (3, 3, 1, 3))
-X = (groups + rng.normal(0, 1, (3, 3, 10, 3))).reshape(90, 3)
+X = (groups + rng.normal(0, 0.7, (3, 3, 10, 3))).reshape(90, 3)
 group = np.repeat([f"{family}{k}" for family in "abc" for k in (1, 2, 3)], 10)
 
 ward = Tree.from_linkage(linkage(X, "ward"))

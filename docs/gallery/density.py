@@ -35,5 +35,5 @@ figure_density(mixture, resolution=150)
 # %%
 # Log densities are in the units of the data. Rows far from everything get small ones.
 
-for row in ([8.0, 3.0], [0.0, 0.0], [30.0, 30.0]):
+for row in ([5.0, -2.5], [0.0, 0.0], [30.0, 30.0]):
     print(row, f"{mixture.score_samples([row])[0]:8.2f}")

@@ -31,8 +31,8 @@ mixture = DFPMixture(
 DendrogramDisplay.from_estimator(mixture, classes=species, names=False)
 
 # %%
-# Setosa is apart in every draw. Between the other two species the data leave some doubt, and the
-# supports say so. Purity is 1 if every class has a branch of its own.
+# Setosa is apart in nearly every draw. Between the other two species the data leave some doubt, and
+# the supports say so. Purity is 1 if every class has a branch of its own.
 
 print(f"purity {dendrogram_purity(mixture.tree_, species):.3f}")
 print(f"largest R-hat {max(mixture.diagnosis_.r_hat.values()):.2f}")
