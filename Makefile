@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit bench bench-density test-floors clean
+.PHONY: demo test lint types unit bench paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -23,14 +23,17 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 # The data sets are not part of the project: export STICKTREE_DATA, a folder that has them.
-bench: $(VENV)/.dev ## speed against peers in the same process, then test density
+bench: $(VENV)/.dev ## speed against peers in the same process
 	$(BIN)/python -m benchmarks
 
-bench-density: $(VENV)/.dev ## only the table of test log density
-	$(BIN)/python -m benchmarks density
+paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in paper/
+	$(BIN)/sticktree reproduce all -o paper
+
+docs: $(VENV)/.docs ## the documentation, in docs/_build/html; a warning is an error
+	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 test-floors: ## the tests with the oldest dependencies that pyproject.toml admits
 	$(PYTHON) -m venv $(VENV)-floors
@@ -47,9 +50,17 @@ $(VENV)/.plot: $(VENV)/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet -e ".[plot]"
 	@touch $@
 
+$(VENV)/.paper: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[plot,data]"
+	@touch $@
+
 $(VENV)/.dev: $(VENV)/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet -e ".[test,lint]"
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(VENV)-floors build dist demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-floors build dist demo paper docs/_build docs/examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache

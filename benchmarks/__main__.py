@@ -1,9 +1,8 @@
-"""Print one table of speed, then one of test density."""
+"""Print one table of speed and mixing against peers in the same process."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -20,13 +19,10 @@ from benchmarks import (
     memory,
     mixing,
     processes,
-    purity,
 )
-from benchmarks.density import table as density
-from benchmarks.folder import NAMES
 from benchmarks.table import HEADER, Row
 
-SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
+PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "imports": imports.rows,
     "processes": processes.rows,
     "engine": engine.rows,
@@ -37,49 +33,26 @@ SPEED: dict[str, Callable[[bool], Iterator[Row]]] = {
     "convergence": convergence.rows,
     "imputation": imputation.rows,
     "answers": answers.rows,
-    "purity": purity.rows,
 }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    names = (*SPEED, "density")
-    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(names)}; all by default")
+    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(PARTS)}; all by default")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all runs")
-    of_density = parser.add_argument_group("density")
-    of_density.add_argument("--sets", nargs="+", choices=NAMES, default=list(NAMES))
-    of_density.add_argument("--splits", type=int, help="how many splits, 10 by default")
-    of_density.add_argument(
-        "--draws", type=int, help="warm-up sweeps and draws a chain, the defaults if not given"
-    )
-    of_density.add_argument(
-        "--jobs", type=int, default=min(2, os.cpu_count() or 1), help="fits at a time"
-    )
-    of_density.add_argument("--fresh", action="store_true", help="use no results of earlier runs")
     options = parser.parse_args()
-    parts = options.parts or names
-    for part in parts:
-        if part not in names:
-            parser.error(f"there is no part {part!r}; parts are {', '.join(names)}")
-    fine = True
-    if set(parts) & SPEED.keys():
-        print(HEADER, flush=True)
-        for part in SPEED:
-            if part in parts:
-                fine &= print_rows(part, options.quick)
-        print()
-    if "density" in parts:
-        n_splits = options.splits or (2 if options.quick else 10)
-        draws = options.draws or (20 if options.quick else None)
-        for line in density.lines(options.sets, n_splits, draws, options.jobs, options.fresh):
-            print(line, flush=True)
-    return 0 if fine else 1
+    for part in options.parts:
+        if part not in PARTS:
+            parser.error(f"there is no part {part!r}; parts are {', '.join(PARTS)}")
+    print(HEADER, flush=True)
+    fine = [print_rows(part, options.quick) for part in PARTS if part in (options.parts or PARTS)]
+    return 0 if all(fine) else 1
 
 
 def print_rows(part: str, quick: bool) -> bool:
     """Print the rows of a part; if it breaks, say so and let the others go on."""
     try:
-        for row in SPEED[part](quick):
+        for row in PARTS[part](quick):
             print(unjudged(row) if quick else row, flush=True)
     except Exception as error:
         traceback.print_exc()

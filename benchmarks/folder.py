@@ -18,7 +18,6 @@ from sticktree.datasets import MissingDataError
 from sticktree.datasets.catalogue import ENTRIES
 
 __all__ = [
-    "NAMES",
     "ROOT",
     "TITLES",
     "MissingDataError",
@@ -30,7 +29,6 @@ __all__ = [
 
 ROOT = Path(__file__).resolve().parent.parent
 TITLES = {entry.name: entry.title for entry in ENTRIES}  # also of those that are not here
-NAMES = datasets.names()
 
 
 def data_folder() -> Path | None:

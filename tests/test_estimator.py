@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sticktree.estimator
-from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture
+from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 from sticktree.posterior.diagnostics import ConvergenceWarning
-from sticktree.processes import ConstantDivergence, LogDivergence
+from sticktree.processes import ConstantDivergence, DiffusionDivergence, LogDivergence
 
 QUICK = {"covariance_type": "full", "n_chains": 2, "n_warmup": 20, "n_draws": 15, "random_state": 0}
 
@@ -148,7 +148,9 @@ def test_fit_that_is_refused_leaves_the_former_one_as_it_was(tmp_path, change):
 # ---- copies ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [DFPMixture, DPMixture, DirichletDiffusionTree])
+@pytest.mark.parametrize(
+    "kind", [DFPMixture, DPMixture, DirichletDiffusionTree, PitmanYorDiffusionTree]
+)
 def test_clone_has_the_parameters_and_nothing_else(kind):
     mixture = kind(**QUICK | {"discount": 0.2, "covariance_type": "diag"})
     copied = clone(quiet_fit(mixture, rows()))
@@ -265,6 +267,21 @@ def test_dirichlet_diffusion_tree_has_many_equal_steps():
     assert quiet_fit(DirichletDiffusionTree(7, **QUICK), rows()).posterior_.depth == 6
 
 
+def test_diffusion_trees_take_the_discount_off_their_concentrations():
+    learned = quiet_fit(PitmanYorDiffusionTree(8, **QUICK), rows())
+    assert (learned._model_.less_discount, learned._model_.discount) == (True, None)
+    assert_same_draws(
+        learned, fit(rows(), depth=8, scales="shared", divergence="diffusion", discount=None)
+    )
+    fixed = [
+        quiet_fit(kind(8, discount=0.4, **QUICK), rows())
+        for kind in (DirichletDiffusionTree, PitmanYorDiffusionTree)
+    ]
+    assert_same_draws(*fixed)
+    plain = fit(rows(), depth=8, scales="shared", discount=0.4)
+    assert fixed[0].posterior_.draws[-1].log_joint != plain.posterior_.draws[-1].log_joint
+
+
 def test_exact_model_of_the_paper_can_be_fitted():
     paper = {
         "scales": "shared",
@@ -283,11 +300,12 @@ def test_exact_model_of_the_paper_can_be_fitted():
     [
         ("log", LogDivergence()),
         ("constant", ConstantDivergence()),
+        ("diffusion", DiffusionDivergence()),
         ("constant", 1.0),
         ("constant", [1.0, 1.0, 1.0]),
         ("constant", lambda level: 1.0),
     ],
-    ids=["log", "constant", "number", "array", "function"],
+    ids=["log", "constant", "diffusion", "number", "array", "function"],
 )
 def test_divergence_can_be_said_in_several_ways(divergence, same):
     assert_same_draws(fit(rows(), divergence=divergence), fit(rows(), divergence=same))

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture, DPMixture
+from sticktree.model import Column
 from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.specification import Specification
 
 QUICK = {"n_chains": 2, "n_warmup": 60, "n_draws": 60, "random_state": 0, "progress": False}
 
@@ -174,3 +176,42 @@ def test_presets_make_no_choice():
         mixture = DPMixture(**QUICK).fit(uneven(15))
     assert mixture.selection_ is None
     assert mixture.depth_ == 1
+
+
+# ---- depths to choose from ----------------------------------------------------------------------
+
+
+def candidates(level=None, **parameters):
+    specification = Specification.of(DFPMixture(**parameters)._parameters())
+    found = specification.candidates((Column(), Column()), level)
+    return specification, {name: model.depth for name, model in found}
+
+
+def test_deep_trees_are_candidates_where_noise_is_shared_and_no_depth_is_asked_for():
+    specification, found = candidates()
+    assert {name for name in found if name.startswith("shared")} == {
+        f"shared full, depth {depth}" for depth in (2, 3, 4, 8, 16)
+    }
+    assert max(levels for name, levels in found.items() if name.startswith("own")) == 3
+    assert specification.most_levels == max(found.values()) == 15
+    specification, found = candidates(depth=4)
+    assert specification.most_levels == max(found.values()) == 3
+    specification, found = candidates(leaf_noise="own")
+    assert specification.most_levels == max(found.values()) == 3
+
+
+def test_a_level_that_only_deep_trees_have_leaves_only_those():
+    _, found = candidates(level=5)
+    assert set(found) == {"shared full, depth 8", "shared full, depth 16"}
+
+
+@pytest.mark.parametrize("divergence", ["log", lambda level: 1.0 + level])
+def test_without_a_choice_the_usual_depth_is_four(divergence):
+    _, found = candidates(covariance_type="full", leaf_noise="shared", divergence=divergence)
+    levels = 3 if divergence == "log" else 4
+    assert found == {"shared full, depth 4": levels}
+
+
+def test_an_array_has_as_many_steps_as_it_has():
+    _, found = candidates(covariance_type="full", leaf_noise="shared", divergence=[1.0, 0.5])
+    assert list(found.values()) == [2]

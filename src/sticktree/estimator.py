@@ -59,10 +59,11 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
 
     Parameters
     ----------
-    depth : int, default=4
+    depth : int or None, default=None
         How often the stick breaks. With the log divergence the last break gives every datum a place
         of its own, so the tree has ``depth − 1`` levels. If ``covariance_type`` is "auto", the data
-        may choose fewer.
+        may choose fewer. None leaves all of it to the data then, where noise that all leaves share
+        may have deeper trees too, and is 4 else.
     divergence : {"log", "constant", "diffusion"}, array, callable or Divergence, default="log"
         How the concentration depends on the level; "log" is the paper's. "diffusion" is the same
         less the discount: in many steps, a diffusion tree; see
@@ -73,7 +74,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         The Pitman–Yor discount in [0, 1); None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
-        ``leaf_noise`` and a depth up to ``depth``: short chains of every candidate are compared by
+        ``leaf_noise`` and the depth: short chains of every candidate are compared by
         leave-one-out density. That takes at most half as many sweeps as the fit, and 1,200 in all;
         the evidence is in ``selection_``.
     leaf_noise : {"auto", "shared", "own"}, default="auto"
@@ -181,7 +182,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
 
     def __init__(
         self,
-        depth: int = 4,
+        depth: int | None = None,
         *,
         divergence: Any = "log",
         concentration: float | None = None,
@@ -260,7 +261,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         specification = Specification.of(self._parameters())
         schedule, n_jobs = self._schedule(), self._threads()
         resolution = check_resolution(self.resolution)
-        check_level(self.level, specification.base.depth)
+        check_level(self.level, specification.most_levels)
         going_on = self.warm_start and hasattr(self, "_runs")
         table = self._read(X, reset=not going_on)
         rows = expand(1 if sample_weight is None else sample_weight, len(table.values))

@@ -112,12 +112,17 @@ def test_a_person_is_told_what_happens_and_what_comes_next(flowers, tmp_path, to
 
 def test_defaults_in_the_help_are_those_of_the_estimator(told):
     text = " ".join(told("fit", "--help")[1].split())
-    assert "how often the stick breaks [4; ddt and pydt 40]" in text
+    assert "how often the stick breaks [by --covariance auto, or 4; ddt and" in text
     assert "independent chains [4]" in text
     assert "sweeps thrown away [1000]" in text
     assert "draws kept of each chain [1000]" in text
     plain = defaults()
-    assert (plain["depth"], plain["chains"], plain["warmup"], plain["draws"]) == (4, 4, 1000, 1000)
+    assert (plain["depth"], plain["chains"], plain["warmup"], plain["draws"]) == (
+        None,
+        4,
+        1000,
+        1000,
+    )
     assert (plain["covariance"], plain["noise"], plain["divergence"]) == ("auto", "auto", "log")
     assert (plain["concentration"], plain["discount"], plain["thin"]) == (None, 0.0, 1)
     assert (plain["scales"], plain["resolution"], plain["standardize"]) == (
@@ -153,7 +158,8 @@ WRONG = [
     ("--draws 0", "--draws must be an integer of at least 1, got 0"),
     ("--thin 0", "--thin must be an integer of at least 1, got 0"),
     ("--jobs 0", "--jobs must be an integer of at least 1, got 0"),
-    ("--level 4", "--level must be at most 3, the last level of the tree, got 4"),
+    ("--level 16", "--level must be at most 15, the last level of the tree, got 16"),
+    ("--level 4 --depth 4", "--level must be at most 3, the last level of the tree, got 4"),
     ("--level -1", "--level must be an integer of at least 0, got -1"),
     ("--seed -1", "--seed must be an integer of at least 0, got -1"),
     ("--concentration 0", "--concentration must be a finite number greater than 0, got 0.0"),

@@ -87,6 +87,7 @@ def model_of(setting, **choices):
         "concentration": setting.c,
         "discount": setting.discount,
         "hyper_mean": np.log(setting.hyper),
+        "less_discount": setting.less_discount,
     }
     return GivenModel(
         setting.shape,
@@ -114,7 +115,8 @@ def state_of(tree, phi, data, setting):
     """Return a state; Gaussian entries that a full covariance needs must not be missing."""
     state = empty_state(data, model_of(setting))
     inner = tree.level < setting.depth
-    rebuild(state, tree, setting.c, setting.discount, parameters_of(phi[inner], setting))
+    parameters = parameters_of(phi[inner], setting)
+    rebuild(state, tree, setting.c, setting.discount, parameters, setting.less_discount)
     return state
 
 

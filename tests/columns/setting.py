@@ -38,6 +38,7 @@ class Setting:
     v: np.ndarray
     hyper: np.ndarray
     psi: np.ndarray | None = None
+    less_discount: bool = False
 
     @property
     def depth(self):
@@ -49,7 +50,8 @@ class Setting:
 
     @property
     def law(self):
-        return NestedRestaurant(self.c * self.shape, discount=self.discount)
+        alpha = self.c * self.shape - self.discount * self.less_discount
+        return NestedRestaurant(alpha, discount=self.discount)
 
     @property
     def gaussian(self):

@@ -399,34 +399,41 @@ def assert_same_up_to_a_constant(found, expected):
     assert (np.abs((found - found[0]) - (expected - expected[0])) < 1e-9 * scale).all()
 
 
+@pytest.mark.parametrize("less_discount", [False, True])
 @pytest.mark.parametrize("discount", [0.0, 0.3])
 @pytest.mark.parametrize("depth", [1, 3, 40])
-def test_log_density_of_log_c_is_that_of_the_tree_and_its_gamma_prior(depth, discount, twin):
+def test_log_density_of_log_c_is_that_of_the_tree_and_its_gamma_prior(
+    depth, discount, less_discount, twin
+):
     setting, tree, data = random_case(twin, depth, 1, discount, seed=8, n_data=15)
     state = twin.state_of(tree, data, setting)
     grid = np.linspace(-6, 5, 23)
     a, b = 1.7, 0.6
-    found = [_log_factor(x, (state, a, b)) for x in grid]
+    found = [_log_factor(x, (state, a, b, less_discount)) for x in grid]
     expected = []
     for x in grid:
         c = np.exp(x)
-        law = setting._replace(alpha=c * setting.alpha).law
+        law = setting._replace(alpha=c * setting.alpha - discount * less_discount).law
         expected.append(law.log_prob(tree) + stats.gamma.logpdf(c, a, scale=1 / b) + x)
     assert_same_up_to_a_constant(found, expected)
 
 
+@pytest.mark.parametrize("less_discount", [False, True])
 @pytest.mark.parametrize("depth", [1, 3, 40])
-def test_log_density_of_the_logit_of_d_is_that_of_the_tree_and_its_beta_prior(depth, twin):
+def test_log_density_of_the_logit_of_d_is_that_of_the_tree_and_its_beta_prior(
+    depth, less_discount, twin
+):
     setting, tree, data = random_case(twin, depth, 1, 0.1, seed=9, n_data=15)
     state = twin.state_of(tree, data, setting)
     c = state.scalars[FACTOR] = 1.8
     grid = np.linspace(-6, 5, 23)
     a, b = 1.7, 2.6
-    found = [_log_discount(x, (state, a, b)) for x in grid]
+    found = [_log_discount(x, (state, a, b, less_discount)) for x in grid]
     expected = []
     for x in grid:
         d = 1 / (1 + np.exp(-x))
-        law = setting._replace(alpha=c * setting.alpha, discount=d).law
+        alpha = c * setting.alpha - d * less_discount
+        law = setting._replace(alpha=alpha, discount=d).law
         prior = stats.beta.logpdf(d, a, b) + np.log(d * (1 - d))
         expected.append(law.log_prob(tree) + prior)
     assert_same_up_to_a_constant(found, expected)

@@ -2,12 +2,14 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.neighbors import KernelDensity
 
 from sticktree import peers
+from sticktree.peers.kernels import _scores
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(0, 1, (30, 3)), RNG.normal(4, 0.5, (25, 3))])
@@ -108,11 +110,31 @@ def test_tuned_variational_mixture_does_best_on_rows_held_out():
 def test_kernels_are_those_of_a_grid_search():
     grid = np.geomspace(0.1, 1.5, 8)
     folds = KFold(5, shuffle=True, random_state=4)
-    plain = GridSearchCV(KernelDensity(), {"bandwidth": grid}, cv=folds).fit(X)
+    one_leaf = KernelDensity(leaf_size=100)
+    plain = GridSearchCV(one_leaf, {"bandwidth": grid}, cv=folds).fit(X)
     ours = peers.KernelDensityCV(bandwidths=grid, random_state=4).fit(X)
     assert ours.bandwidth_ == plain.best_params_["bandwidth"]
     np.testing.assert_allclose(ours.scores_, plain.cv_results_["mean_test_score"], rtol=1e-12)
     np.testing.assert_array_equal(ours.score_samples(NEW), plain.best_estimator_.score_samples(NEW))
+
+
+def test_kernels_are_exact_far_from_the_rows():
+    # Where scikit-learn's own tree of many leaves has lost all digits.
+    rng = np.random.default_rng(0)
+    rows, far = rng.normal(size=(150, 9)), rng.normal(0, 3, (30, 9))
+    kernels = peers.KernelDensityCV(bandwidths=(0.1, 0.2), random_state=0).fit(rows)
+    h = kernels.bandwidth_
+    exponents = -0.5 * ((far[:, None] - rows[None]) ** 2).sum(axis=2) / h**2
+    exact = logsumexp(exponents, axis=1) - 9 * np.log(h * np.sqrt(2 * np.pi)) - np.log(150)
+    np.testing.assert_allclose(kernels.score_samples(far), exact, rtol=1e-10)
+    parts = KFold(5, shuffle=True, random_state=0).split(rows)
+    learn, check = next(iter(parts))
+    narrow = logsumexp(
+        -0.5 * ((rows[check][:, None] - rows[learn][None]) ** 2).sum(axis=2) / 0.01, axis=1
+    )
+    narrow += -9 * np.log(0.1 * np.sqrt(2 * np.pi)) - np.log(learn.size)
+    found = _scores(np.array([0.1]), rows[learn], rows[check])
+    assert found[0] == pytest.approx(narrow.sum(), rel=1e-10)
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1e5])

@@ -6,6 +6,7 @@ import pytest
 from sticktree.processes import (
     Concentration,
     ConstantDivergence,
+    DiffusionDivergence,
     Divergence,
     LogDivergence,
     resolve_concentration,
@@ -145,6 +146,18 @@ def test_a_family_of_ones_own_is_a_subclass():
         (lambda: resolve_concentration([[1.0]], None), ("concentration", "[[1.0]]", "a number")),
         (lambda: resolve_concentration(lambda level: "x", 2), ("concentration", "function")),
         (
+            lambda: resolve_concentration([0.1, -0.3], discount=0.3),
+            ("concentration", "level 1", "greater than -0.3, the discount below 0"),
+        ),
+        (
+            lambda: resolve_concentration(Concentration([-0.2], discount=0.3), discount=0.1),
+            ("concentration", "-0.2", "greater than -0.1"),
+        ),
+        (
+            lambda: Concentration([0.1], discount=1.0),
+            ("discount", "1.0", "[0, 1)"),
+        ),
+        (
             lambda: resolve_concentration(Concentration(np.array([-1.0]))),
             ("concentration", "-1 at level 0", "greater than 0"),
         ),
@@ -160,3 +173,16 @@ def test_an_error_inside_a_function_of_the_level_is_shown():
 
     with pytest.raises(ValueError, match="no concentration for this level"):
         resolve_concentration(broken, 2)
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.4])
+def test_diffusion_is_the_log_divergence_less_the_discount(discount):
+    log, less = (
+        resolve_concentration(family(0.5), depth=6, discount=discount)
+        for family in (LogDivergence, DiffusionDivergence)
+    )
+    np.testing.assert_array_equal(less.alpha, log.alpha - discount)
+    assert (less.alpha > -discount).all()
+    assert less.private_step
+    assert less.discount == discount
+    assert resolve_concentration(less, discount=discount) is less

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture
+from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 from sticktree.estimator import ColumnsWarning
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
@@ -65,6 +65,7 @@ CASES = {
     ),
     "flat": lambda: (DPMixture(leaf_noise="own", **QUICK), rows(), None),
     "fine": lambda: (DirichletDiffusionTree(6, **QUICK), rows(), None),
+    "multifurcating": lambda: (PitmanYorDiffusionTree(6, **QUICK), rows(), None),
     "chosen": lambda: (DFPMixture(2, **QUICK), rows(), None),
 }
 

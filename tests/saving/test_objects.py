@@ -15,7 +15,12 @@ import pyarrow as pa
 import pytest
 
 from sticktree import Tree
-from sticktree.processes import ConstantDivergence, LogDivergence, resolve_concentration
+from sticktree.processes import (
+    ConstantDivergence,
+    DiffusionDivergence,
+    LogDivergence,
+    resolve_concentration,
+)
 from sticktree.processes.divergence import Divergence
 from sticktree.saving.objects import Decoder, Encoder, NotSavableError
 from sticktree.table import read_table
@@ -75,6 +80,8 @@ def through_json(*values):
         LogDivergence(0.1),
         ConstantDivergence(3.0),
         resolve_concentration(LogDivergence(), 3),
+        DiffusionDivergence(0.1),
+        resolve_concentration(DiffusionDivergence(), 3, discount=0.5),
         Tree([-1]),
         Tree([-1, 0, 0], [1, 2], level=[0, 2, 1]),
         Tree([-1, 0, 0], [1, 2], time=[0, 0.5, 1], support=[1, np.nan, 0.5], names=["(a,", "b'\n"]),

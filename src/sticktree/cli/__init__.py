@@ -50,7 +50,19 @@ without data:
 
 exit codes: 0 done, 1 could not be done (disk, missing package), 2 wrong options, 130 interrupted
 """
-COMMANDS = (fit, summary, predict, plot, export, evaluate, cluster, report, demo, simulate, reproduce)
+COMMANDS = (
+    fit,
+    summary,
+    predict,
+    plot,
+    export,
+    evaluate,
+    cluster,
+    report,
+    demo,
+    simulate,
+    reproduce,
+)
 
 
 class Parser(argparse.ArgumentParser):

@@ -95,12 +95,15 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
         "Dirichlet or Pitman–Yor diffusion tree in fine steps [dfp]",
     )
     group.add_argument(
-        "--depth", type=int, metavar="T", help="how often the stick breaks [4; ddt and pydt 40]"
+        "--depth",
+        type=int,
+        metavar="T",
+        help="how often the stick breaks [by --covariance auto, or 4; ddt and pydt 40]",
     )
     group.add_argument(
         "--covariance",
         choices=["auto", "full", "diag", "spherical"],
-        help="form of the noise; auto lets the data choose it, and the depth up to --depth [auto; "
+        help="form of the noise; auto lets the data choose it, and a depth up to --depth [auto; "
         "dpm, ddt and pydt full]",
     )
     group.add_argument(
@@ -179,7 +182,7 @@ def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
     parameters = {**FIXED[model], **DEFAULTS[model], **given}
     estimator = DFPMixture(**parameters, **others)
     with naming_options():
-        levels = Specification.of(estimator._parameters()).base.depth
+        levels = Specification.of(estimator._parameters()).most_levels
         estimator._schedule()
         estimator._threads()
     if estimator.level is not None:

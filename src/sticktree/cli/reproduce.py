@@ -20,11 +20,11 @@ parts:
     fig4        the trees of a Dirichlet diffusion tree and of a DFP on the same data
     all         all of these [default]; about an hour on two cores
 
-The page is index.md in the folder, beside CSV files, figures and provenance.json. Each fit is kept as
-soon as it is done: the same command goes on where it was interrupted, and does nothing twice.
+The page is index.md in the folder, beside CSV files, figures and provenance.json. Each fit is kept
+as soon as it is done: the same command goes on where it was interrupted, and does nothing twice.
 
-Data sets are looked for in --data, then in the cache, then downloaded; those that are nowhere are left
-out, and it is said which.
+Data sets are looked for in --data, then in the cache, then downloaded; those that are nowhere are
+left out, and it is said which.
 
 examples:
     sticktree reproduce --quick

@@ -19,7 +19,7 @@ Trees (of rows without gaps):
 - :class:`BayesianHierarchicalClustering`: that of Heller and Ghahramani, also a density.
 
 The Dirichlet process mixture and the diffusion trees are part of the library itself:
-``sticktree.DPMixture``, ``sticktree.DirichletDiffusionTree``.
+``sticktree.DPMixture``, ``sticktree.DirichletDiffusionTree``, ``sticktree.PitmanYorDiffusionTree``.
 """
 
 from importlib import import_module

@@ -8,17 +8,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold
-from sklearn.neighbors import KernelDensity
 
 from sticktree.checks import FloatArray, as_numbers, check_integer
 from sticktree.peers.density import DensityPeer, integer_seed
+from sticktree.peers.observed import exact_kernels
 
 __all__ = ["KernelDensityCV"]
 
 # Fine: steps of a fifth cost kernels up to 0.03 nats on R15.
 BANDWIDTHS = tuple(np.geomspace(0.02, 1.0, 60).tolist())
 STEPS_OUT = 10
+ROWS_AT_ONCE = 64
 NARROWEST = 1e-6  # in units of the widest column's deviation
 
 
@@ -49,6 +51,9 @@ class KernelDensityCV(DensityPeer):
 
     Notes
     -----
+    Densities are exact, which scikit-learn's are not far from the rows: with its own search, the
+    bandwidths chosen on Glass and CCLE differ, and the density of Glass is 0.3 nats a row lower.
+
     Where every row is repeated there is no best bandwidth: the narrower, the better. The grid then
     ends at a millionth of the widest column's standard deviation, with a warning.
 
@@ -85,7 +90,7 @@ class KernelDensityCV(DensityPeer):
         parts = [(rows[learn], rows[check]) for learn, check in folds.split(rows)]
 
         def scores(bandwidths: FloatArray) -> FloatArray:
-            return np.array([_score(bandwidth, parts) for bandwidth in bandwidths])
+            return np.asarray(np.mean([_scores(bandwidths, *part) for part in parts], axis=0))
 
         found = scores(tried)
         low_ratio, high_ratio = tried[1] / tried[0], tried[-1] / tried[-2]
@@ -109,15 +114,25 @@ class KernelDensityCV(DensityPeer):
             tried, found = np.append(beyond, tried), np.append(scores(beyond), found)
         self.bandwidths_, self.scores_ = tried, found
         self.bandwidth_ = float(tried[best])
-        self.kernels_ = KernelDensity(bandwidth=self.bandwidth_).fit(rows)
+        self.kernels_ = exact_kernels(self.bandwidth_, rows)
         return self.kernels_
 
 
-def _score(bandwidth: float, parts: list[tuple[FloatArray, FloatArray]]) -> float:
-    """Return the mean over parts of the log likelihood of what was left out."""
-    kernels = KernelDensity(bandwidth=bandwidth)
-    score = float(np.mean([kernels.fit(learn).score(check) for learn, check in parts]))
-    return score if np.isfinite(score) else -np.inf
+def _scores(bandwidths: FloatArray, learn: FloatArray, check: FloatArray) -> FloatArray:
+    """Return the log likelihood of rows under kernels at others, for every bandwidth."""
+    n, dimension = learn.shape
+    log_volumes = dimension * np.log(np.sqrt(2 * np.pi) * bandwidths)
+    result: FloatArray = -len(check) * (log_volumes + np.log(n))
+    for first in range(0, len(check), ROWS_AT_ONCE):
+        distances = -0.5 * cdist(check[first : first + ROWS_AT_ONCE], learn, "sqeuclidean")
+        nearest = distances.max(axis=1)
+        distances -= nearest[:, None]
+        kernels = np.empty_like(distances)
+        for k, bandwidth in enumerate(bandwidths):
+            np.multiply(distances, bandwidth**-2, out=kernels)
+            np.exp(kernels, out=kernels)
+            result[k] += (np.log(kernels.sum(axis=1)) + nearest * bandwidth**-2).sum()
+    return result
 
 
 def _check_bandwidths(bandwidths: npt.ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ from sklearn.neighbors import KernelDensity
 
 from sticktree.checks import FloatArray
 
-__all__ = ["log_density_of_observed", "with_means"]
+__all__ = ["exact_kernels", "log_density_of_observed", "with_means"]
 
 LOG_TWO_PI = float(np.log(2 * np.pi))
 
@@ -40,6 +40,15 @@ def log_density_of_observed(density: Any, rows: FloatArray) -> FloatArray:
     return result
 
 
+def exact_kernels(bandwidth: float, rows: FloatArray) -> KernelDensity:
+    """Return scikit-learn's density of Gaussian kernels, with a tree of a single leaf.
+
+    Larger trees lose all digits far from the rows: with the default one, mean log densities on
+    Glass and CCLE come out up to 30 nats too high for narrow kernels, which then look good.
+    """
+    return KernelDensity(bandwidth=bandwidth, leaf_size=len(rows) + 1).fit(rows)
+
+
 def _patterns(
     rows: FloatArray,
 ) -> Iterator[tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]]:
@@ -53,8 +62,7 @@ def _log_marginal(density: Any, rows: FloatArray, seen: npt.NDArray[np.bool_]) -
     """Return the log density of rows of some columns."""
     if isinstance(density, KernelDensity):
         # Round kernels: without a column, they are the kernels of the other columns.
-        known = np.asarray(density.tree_.data)[:, seen]
-        kernels = KernelDensity(bandwidth=density.bandwidth_).fit(known)
+        kernels = exact_kernels(density.bandwidth_, np.asarray(density.tree_.data)[:, seen])
         return np.asarray(kernels.score_samples(rows))
     covariances = _covariances(density)[:, seen][:, :, seen]
     factors = np.linalg.cholesky(covariances)

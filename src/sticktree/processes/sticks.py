@@ -27,8 +27,8 @@ __all__ = ["RecursiveSticks"]
 class RecursiveSticks:
     """The Dirichlet fragmentation process by recursive stick breaking.
 
-    ν[ωk] ~ Beta(1 − d, α(|ω|) + k d) and π[ωk] = π[ω]·ν[ωk]·Π_{j<k}(1 − ν[ωj]). Data that choose
-    leaves with these masses follow the nested restaurant once the sticks are integrated out.
+    At level l, ν[ωk] ~ Beta(1 − d, α(l) + k d) and π[ωk] = π[ω]·ν[ωk]·Π_{j<k}(1 − ν[ωj]). Data that
+    choose leaves with these masses follow the nested restaurant once the sticks are integrated out.
 
     Parameters
     ----------

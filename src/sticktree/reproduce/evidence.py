@@ -7,10 +7,13 @@ components.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp
 
-from sticktree.checks import FloatArray, IntArray
+from sticktree.checks import FloatArray
 from sticktree.reproduce.splits import make_split, split_rows
 
 __all__ = ["COMPONENTS", "class_normals", "mixture_of"]
@@ -19,7 +22,7 @@ COMPONENTS = (5, 10, 20, 40, 80, 160, 320, 640)
 N_SPLITS = 60
 
 
-def class_normals(data: FloatArray, classes: IntArray) -> dict[str, float]:
+def class_normals(data: FloatArray, classes: npt.NDArray[Any]) -> dict[str, float]:
     """Return test densities when the class of every training row is told, over 60 splits.
 
     A mixture with one normal for each class: its share, mean and covariance among training rows.
@@ -36,7 +39,7 @@ def class_normals(data: FloatArray, classes: IntArray) -> dict[str, float]:
     }
 
 
-def _class_density(train: FloatArray, classes: IntArray, test: FloatArray) -> FloatArray:
+def _class_density(train: FloatArray, classes: npt.NDArray[Any], test: FloatArray) -> FloatArray:
     from scipy.stats import multivariate_normal
 
     parts = []

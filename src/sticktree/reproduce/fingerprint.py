@@ -14,7 +14,8 @@ __all__ = ["code_digest"]
 NO_PART_IN_RESULTS = {
     "cli",
     "datasets",  # rows have a digest of their own
-    "peers",  # and so have those, see below
+    "metrics",  # and so have these two, see below
+    "peers",
     "plotting",
     "reading",
     "report",

@@ -16,6 +16,7 @@ from sticktree.reproduce import purity, table1
 from sticktree.reproduce.fingerprint import code_digest
 from sticktree.reproduce.methods import QUICK, Length
 from sticktree.reproduce.results import Result
+from sticktree.reproduce.splits import SETS
 from sticktree.reproduce.unreachable import markdown as evidence
 from sticktree.run_folder import environment
 
@@ -26,8 +27,8 @@ ORDER = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
 QUICK_WARNING = """\
 **A quick run, to see that everything works: chains are far too short to judge a method by.**"""
 INTRODUCTION = """\
-Tables and figures of Ge, Gal and Ghahramani's paper made anew, with every peer on the same splits in
-the same run. `sticktree reproduce` makes this page."""
+Tables and figures of Ge, Gal and Ghahramani's paper made anew, with every peer on the same splits
+in the same run. `sticktree reproduce` makes this page."""
 
 
 class Folder:
@@ -83,7 +84,9 @@ class Folder:
             names.append(f"{name}.png")
         pictures = [f"![{made.title}]({name})" for name in names]
         number = part.removeprefix("fig")
-        self._write_part(part, [f"## Figure {number}: {made.title}", *pictures, made.caption], [], length)
+        self._write_part(
+            part, [f"## Figure {number}: {made.title}", *pictures, made.caption], [], length
+        )
 
     def write_page(self, length: Length) -> Path:
         """Write the page of all parts that are here, and return where it is."""
@@ -127,14 +130,14 @@ class Folder:
     def _how(self) -> Iterable[str]:
         """Say what each part was made with."""
         for part, record in self._provenance()["parts"].items():
-            packages = ", ".join(f"{name} {version}" for name, version in record["packages"].items())
-            machine = record["platform"]
-            fits = f"{record['fits']:,} fits, {record['cpu_seconds'] / 60:.0f} minutes of one core; "
-            yield (
-                f"- `{part}`: {fits if record['fits'] else ''}sticktree {record['sticktree']} (code "
-                f"{record['code']}), Python {machine['python']}, {packages}, {machine['machine']}, "
-                f"{record['made'][:10]}"
-            )
+            found = record["packages"].items()
+            packages = ", ".join(f"{name} {version}" for name, version in found)
+            machine, minutes = record["platform"], record["cpu_seconds"] / 60
+            fits = f"{record['fits']:,} fits, {minutes:.0f} minutes of one core; "
+            made = f"sticktree {record['sticktree']} (code {record['code']})"
+            where = f"Python {machine['python']}, {packages}, {machine['machine']}"
+            day = record["made"][:10]
+            yield f"- `{part}`: {fits if record['fits'] else ''}{made}, {where}, {day}"
 
     def _write(self, name: str, text: str) -> None:
         with atomically(self.path / name) as temporary:
@@ -177,7 +180,11 @@ def _plain(line: table1.Line) -> dict[str, Any]:
 
 
 def _sweeps(length: Length) -> str:
-    return f"{length.n_warmup} + {length.n_draws}"
+    """Say how long chains are, on which sets."""
+    text = f"{length.n_chains} of {length.n_warmup} + {length.n_draws} sweeps"
+    shorter = {name: length.on(name).n_draws for name in SETS if length.on(name) != length}
+    told = [f"{n} + {n} on {name}" for name, n in shorter.items()]
+    return f"{text} ({', '.join(told)})" if told else text
 
 
 def _left_out(absent: dict[str, str]) -> list[str]:

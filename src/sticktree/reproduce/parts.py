@@ -167,7 +167,7 @@ def _figure(part: str, job: Job) -> None:
     try:
         made = make(part, quick=job.quick, n_jobs=job.n_jobs)
     except MissingDataError as reason:
-        job.tell(f"  {part} is left out: {reason}")
+        job.tell(f"  {part} is left out: {reason.hint}")
         return
     job.folder.write_figures(part, made, job.length)
 
@@ -182,7 +182,7 @@ def available(
             load(dataset(name))
             found.append(name)
         except MissingDataError as reason:
-            absent[name] = str(reason)
+            absent[name] = reason.hint
     return found, absent
 
 

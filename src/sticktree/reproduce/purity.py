@@ -7,23 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sticktree.datasets import load
 from sticktree.reproduce import paper
 from sticktree.reproduce.markdown import table
 from sticktree.reproduce.methods import OURS
 from sticktree.reproduce.results import Result
+from sticktree.reproduce.splits import title_of
 
 __all__ = ["PURITY_SETS", "PurityLine", "markdown", "purity_lines"]
 
 PURITY_SETS = ("glass", "r15", "aggregation", "synthetic")
 ABOUT = """\
-Dendrogram purity of the tree of all rows, standardised and in random order: take two rows of a class,
-and see how pure the smallest branch is that has both. *Pairs* means over all such pairs; *leaves*
-is Heller and Ghahramani's rule, a random row and then another of its class, by which classes weigh
-otherwise. Methods that sample are run with {n_seeds} seeds: mean ± sd. Our trees are the consensus of
-all draws; *single draws* is the mean purity over pairs of the draws themselves. Flat clusters are each
-method's own; a linkage has none and is cut into the true number of classes, which the others are not
-told. ARI and NMI are 1 for the classes themselves, the variation of information (VI, nats) is 0."""
+Dendrogram purity of the tree of all rows, standardised and in random order: take two rows of a
+class, and see how pure the smallest branch is that has both. *Pairs* means over all such pairs;
+*leaves* is Heller and Ghahramani's rule, a random row and then another of its class, by which
+classes weigh otherwise. Methods that sample are run with {n_seeds} seeds: mean ± sd. Our trees are
+the consensus of all draws; *single draws* is the mean purity over pairs of the draws themselves.
+Flat clusters are each method's own; a linkage has none and is cut into the true number of classes,
+which the others are not told. ARI and NMI are 1 for the classes themselves, the variation of
+information (VI, nats) is 0."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def markdown(results: Sequence[Result]) -> Iterator[str]:
     for name in PURITY_SETS:
         of_set = [line for line in lines if line.name == name]
         if of_set:
-            yield f"### {load(name).title}"
+            yield f"### {title_of(name)}"
             yield table(
                 ["tree", "pairs", "leaves", "single draws", "clusters", "ARI", "NMI", "VI"],
                 [_cells(line) for line in of_set],
@@ -117,6 +118,6 @@ def _verdict(lines: Sequence[PurityLine]) -> str:
 def _papers() -> str:
     told = ", ".join(f"{value:.4f} ({method})" for method, value in paper.GLASS_PURITY.items())
     return (
-        f"The paper reports {told}. Its figure for average linkage comes out over pairs with columns "
-        "scaled to the range from 0 to 1."
+        f"The paper reports {told}. Its figure for average linkage comes out over pairs with "
+        "columns scaled to the range from 0 to 1."
     )

@@ -13,13 +13,13 @@ from sticktree.reproduce.methods import Length
 from sticktree.reproduce.results import Key, Result, ResultsFile
 from sticktree.reproduce.work import evaluate
 
-__all__ = ["Failure", "run"]
+__all__ = ["FitError", "run"]
 
 Outcome = Result | BaseException
 Watch = Callable[[Key, Outcome], None]
 
 
-class Failure(RuntimeError):
+class FitError(RuntimeError):
     """Some pieces of work failed; those that did not are kept."""
 
 
@@ -51,7 +51,7 @@ def run(
                 watch(key, outcome)
     if failed:
         key, error = next(iter(failed.items()))
-        raise Failure(
+        raise FitError(
             f"{len(failed)} of {len(missing)} fits failed, the first being {key.method} on "
             f"{key.name}, split {key.split}: {error!r}. The others are kept; run again to go on"
         )

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.datasets import Dataset, load
+from sticktree.datasets.catalogue import ENTRIES
 
-__all__ = ["SETS", "Prepared", "Split", "make_split", "prepared", "split_rows"]
+__all__ = ["SETS", "Prepared", "Split", "make_split", "prepared", "split_rows", "title_of"]
 
 Rows = npt.NDArray[np.int64]
 Preparation = Literal["standardised", "components", "raw"]
@@ -86,6 +87,12 @@ def prepared(name: str) -> FloatArray:
     """Return the rows of a prepared set as they are before they are split."""
     how = SETS[name]
     return rows_of(load(how.dataset), how)
+
+
+def title_of(dataset: str) -> str:
+    """Return the title of a data set, be its file here or not."""
+    titles = {entry.name: entry.title for entry in ENTRIES}
+    return titles.get(dataset) or load(dataset).title
 
 
 def rows_of(dataset: Dataset, how: Prepared) -> FloatArray:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sticktree.datasets import load
 from sticktree.metrics.paired import signed
 from sticktree.reproduce import paper
 from sticktree.reproduce.evidence import N_SPLITS
 from sticktree.reproduce.markdown import table
 from sticktree.reproduce.methods import OURS
 from sticktree.reproduce.results import Result
+from sticktree.reproduce.splits import title_of
 from sticktree.reproduce.work import CLASS_NORMALS
 
 __all__ = ["markdown"]
@@ -20,11 +20,11 @@ __all__ = ["markdown"]
 ABOUT = """\
 ### Can the paper's DFP column be reached?
 
-Not as a test density, as far as we can see. The best test density of any method on any split, and of
-normals that are told the true class of every training row on {n} splits, stand beside the paper's
-mean. Training densities do pass it: with enough components a mixture of normals reaches any figure
-on the rows it was fitted to, and far worse ones on others. The paper's spread between splits is
-smaller than that of any method here as well. We claim nothing else."""
+Not as a test density, as far as we can see. The best test density of any method on any split, and
+of normals that are told the true class of every training row on {n} splits, stand beside the
+paper's mean. Training densities do pass it: with enough components a mixture of normals reaches any
+figure on the rows it was fitted to, and far worse ones on others. The paper's spread between splits
+is smaller than that of any method here as well. We claim nothing else."""
 
 
 def markdown(densities: Sequence[Result], bounds: Sequence[Result]) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _row(name: str, densities: Sequence[Result], bounds: Sequence[Result]) -> li
     passing = [(method, values) for method, values in told.items() if values["train"] >= goal]
     first = passing[0] if passing else None
     return [
-        load(name).title,
+        title_of(name),
         f"{signed(goal)} ± {spread:.3f}",
         f"{signed(best.values['test'])} ({best.key.method}, split {best.key.split})",
         f"{np.std([values['test'] for values in ours], ddof=1):.3f}" if len(ours) > 1 else "",

@@ -14,6 +14,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.datasets import load
 from sticktree.reproduce.evidence import COMPONENTS, class_normals, mixture_of
+from sticktree.reproduce.fingerprint import code_digest
 from sticktree.reproduce.methods import Length, Method, density_methods, tree_methods
 from sticktree.reproduce.results import Key, Result
 from sticktree.reproduce.splits import SETS, make_split, prepared
@@ -41,9 +42,9 @@ def density_keys(name: str, splits: Sequence[int], length: Length) -> list[Key]:
 def purity_keys(name: str, length: Length) -> list[Key]:
     """Return what there is to do for the trees of a data set, seed by seed."""
     data, _ = _shuffled(name)
-    digest = _digest(data)
+    digest, measure = _digest(data), f"measure {code_digest('metrics')}"
     return [
-        Key("purity", name, digest, seed, method.name, method.settings)
+        Key("purity", name, digest, seed, method.name, f"{method.settings}, {measure}")
         for method in _tree_methods(length).values()
         for seed in range(length.n_seeds if method.random else 1)
     ]
@@ -110,8 +111,7 @@ def _evidence(key: Key, length: Length) -> dict[str, float]:
     """Return densities of what is fitted to one split, or told the classes on many."""
     data = prepared(key.name)
     if key.method == CLASS_NORMALS:
-        classes = np.unique(load(key.name).labels or (), return_inverse=True)[1]
-        return class_normals(data, classes)
+        return class_normals(data, np.array(load(key.name).labels))
     split = make_split(data, SETS[key.name].preparation, key.split)
     return mixture_of(int(key.method.split()[1]), split.train, split.test)
 

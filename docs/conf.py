@@ -1,0 +1,129 @@
+"""How the documentation is built: ``make docs``, or ``sphinx-build -W -b html docs <folder>``."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from pygments.lexers.special import TextLexer
+from sphinx_gallery.sorting import ExplicitOrder
+
+import sticktree
+
+project = "sticktree"
+author = "The sticktree developers"
+copyright = f"2026, {author}"
+version = release = sticktree.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = [
+    "_build",
+    "gallery",
+    "examples/sg_execution_times.rst",
+    "sg_execution_times.rst",
+    "results/table1.md",  # parts of results/index.md
+    "results/glass.md",
+    "results/fig*.md",
+]
+language = "en_GB"
+nitpicky = False
+# Nothing is fetched: no inventories of other projects, so that the build works without a network.
+
+# ---- pages ---------------------------------------------------------------------------------
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "attrs_inline"]
+myst_heading_anchors = 3
+highlight_language = "python"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+
+# ---- API -----------------------------------------------------------------------------------
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # a page a class, with all its methods on it
+numpydoc_xref_param_type = False
+numpydoc_class_members_toctree = False
+
+
+def leave_out_inherited(
+    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out what scikit-learn and Python's own types bring along; it is told in words."""
+    module = getattr(inspect.unwrap(member) if callable(member) else member, "__module__", "")
+    if str(module).startswith(("sklearn.", "collections", "builtins")):
+        return True
+    return True if name.startswith("set_") and name.endswith("_request") else None
+
+
+# ---- gallery -------------------------------------------------------------------------------
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "examples",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": ExplicitOrder(
+        [
+            "first_tree.py",
+            "density.py",
+            "drug_responses.py",
+            "missing_values.py",
+            "convergence.py",
+            "comparing_trees.py",
+            "random_trees.py",
+            "*",
+        ]
+    ),
+    "doc_module": ("sticktree",),
+    "backreferences_dir": "api/backreferences",
+    "remove_config_comments": True,
+    "show_memory": False,
+    "min_reported_time": 1e9,  # how long examples took is nobody's concern
+    "show_signature": False,
+    "download_all_examples": False,
+    "plot_gallery": True,
+    "image_scrapers": ("matplotlib",),
+    "matplotlib_animations": False,
+    "capture_repr": (),  # displays are pictures, and those are shown
+    "image_srcset": ["2x"],
+}
+
+# ---- looks ---------------------------------------------------------------------------------
+
+html_theme = "pydata_sphinx_theme"
+html_title = "sticktree"
+html_static_path = ["_static"]
+html_css_files = ["sticktree.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_sidebars = {"index": [], "install": [], "changelog": [], "contributing": [], "citation": []}
+
+
+def setup(app: Any) -> None:
+    """Connect what is defined here."""
+    # The picture in CONTRIBUTING.md is drawn by code hosts; here its text has to do.
+    app.add_lexer("mermaid", TextLexer)
+    app.connect("autodoc-skip-member", leave_out_inherited)
