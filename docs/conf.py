@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from pathlib import Path
 from typing import Any
 
 from numpydoc.xref import DEFAULT_LINKS
@@ -16,12 +18,13 @@ author = "The sticktree developers"
 copyright = f"2026, {author}"
 version = release = sticktree.__version__
 
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 extensions = [
+    "mathml",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
@@ -29,6 +32,7 @@ extensions = [
 ]
 templates_path = ["_templates"]
 exclude_patterns = [
+    "_extensions",
     "_build",
     "gallery",
     "examples/sg_execution_times.rst",
@@ -43,7 +47,7 @@ nitpicky = False
 
 # ---- pages ---------------------------------------------------------------------------------
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "amsmath", "attrs_inline"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "attrs_inline"]
 myst_heading_anchors = 3
 highlight_language = "python"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -127,6 +131,7 @@ sphinx_gallery_conf = {
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sticktree"
+html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["sticktree.css"]
 html_show_sourcelink = False
@@ -137,11 +142,27 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_toc_level": 2,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "install": [], "changelog": [], "contributing": [], "citation": []}
+# Long pages with wide tables need the room more than a list of their two neighbours.
+html_sidebars = {
+    name: []
+    for name in [
+        "index",
+        "install",
+        "biologists",
+        "statisticians",
+        "which-model",
+        "mathematics",
+        "comparison",
+        "results/index",
+        "changelog",
+        "contributing",
+        "citation",
+    ]
+}
 
 
 def setup(app: Any) -> None:

@@ -41,7 +41,9 @@ for ax, (title, tree) in zip(axes, trees.items(), strict=True):
     ax.set_title(title, fontsize=10, loc="left")
 
 # %%
-# Purity: how well a tree keeps the groups together, which neither has seen.
+# Purity: how well a tree keeps the groups together, which neither has seen. Round groups of equal
+# width are what Ward's linkage is made for. Leaving out what is doubtful costs purity: a tree that
+# says less is right less often, and wrong less often too.
 
 for name, tree in trees.items():
     print(f"{name:18s} {tree.n_nodes:4d} nodes, purity {dendrogram_purity(tree, group):.3f}")

@@ -25,8 +25,7 @@ mixture = DFPMixture(
 
 # %%
 # The consensus of all draws. Lines are coloured by cluster, the strip shows the species, and
-# numbers are supports: the share of draws that have exactly this branch. Where rows are too many
-# to draw one by one, a branch is a wedge as high as its number of rows.
+# numbers are supports: the share of draws that have exactly this branch.
 
 DendrogramDisplay.from_estimator(mixture, classes=species, names=False)
 
