@@ -141,9 +141,9 @@ def _as_the_paper(names: Sequence[str], lines: Sequence[Line]) -> Iterator[str]:
     here = [OURS, *dict.fromkeys(line.method for line in lines if line.where == HERE)]
     columns = [m for m in dict.fromkeys((*PAPERS.values(), "GMM by BIC", "KDE", OURS)) if m in here]
     rows = []
-    for name in names:
+    for name in (*names, *(name for name in paper.DENSITY if name not in names)):
         means = [_mean_and_sd(found.get((name, method))) for method in columns]
-        rows.append([_title(name), *means])
+        rows.append([_title(name) if name in names else f"{_title(name)} (not here)", *means])
         told = paper.DENSITY.get(name)
         if told:
             cells = {PAPERS[m]: f"{signed(mean)} ± {sd:.3f}" for m, (mean, sd) in told.items()}
@@ -152,7 +152,7 @@ def _as_the_paper(names: Sequence[str], lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _set(name: str, lines: Sequence[Line]) -> Iterator[str]:
-    yield f"#### {_title(name)}: {SETS[name].words}"
+    yield f"#### {title_of(SETS[name].dataset)}: {SETS[name].words}"
     rows = [
         [
             f"**{line.method}**" if line.method == OURS else line.method + _mark(line),
@@ -172,7 +172,8 @@ def _set(name: str, lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _title(name: str) -> str:
-    return title_of(SETS[name].dataset)
+    form = ", dequantised" if name.endswith("-dequantised") else ""
+    return title_of(SETS[name].dataset) + form
 
 
 def _mark(line: Line) -> str:
