@@ -6,7 +6,7 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
-from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.consensus import Members, _grown, consensus_tree
 from sticktree.posterior.linkage import average_linkage, most_often_with
 from sticktree.posterior.support import support
 from sticktree.posterior.together import meeting_times
@@ -223,3 +223,24 @@ def test_more_leaves_than_groups(random_draws):
 def test_wrong_bounds_are_named(random_draws, name):
     with pytest.raises(ValueError, match=f"{name} must be an integer of at least"):
         consensus_tree(random_draws(5, 2), 4.0, **{name: 0})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_joins_may_come_in_any_order(seed):
+    """Joins of the same level are rounded, so a later one may seem the nearer of two."""
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 12))
+    # Each item is joined with one before it, which is one way to make a tree of all of them.
+    left = np.array([rng.integers(k) for k in range(1, m)])
+    right = np.arange(1, m)
+    level = rng.integers(4, size=m - 1) / 4.0
+    shuffled = rng.permutation(m - 1)
+    joins = (left[shuffled], right[shuffled], level[shuffled])
+    tree = _grown(Members(np.arange(m)), np.zeros(m), joins, 2.0)
+    # Two items meet at the lowest of the levels on the way from one to the other.
+    meet = np.full((m, m), np.inf)
+    for a, b, here in zip(left, right, level, strict=True):
+        meet[b, :b] = meet[:b, b] = np.minimum(meet[a, :b], here)
+    for i in range(m):
+        for j in range(i):
+            assert tree.meeting_time(i, j) == meet[i, j]

@@ -77,6 +77,16 @@ def test_the_page_has_the_papers_figures_and_every_method():
             assert len({line.count("|") for line in block.splitlines()}) == 1
 
 
+def test_the_best_of_all_others_is_named_first():
+    results = densities("iris", DFP=[-1.0, -2.0], KDE=[-1.5, -2.5], GMM=[-3.0, -3.0])
+    results += densities("wine", DFP=[-1.0, -2.0], KDE=[-0.5, -1.51])
+    text = "\n".join(table1.markdown(results, "few"))
+    short = text[text.index("### In short") : text.index("### In the paper's form")]
+    cells = [[cell.strip() for cell in line.split("|")] for line in short.splitlines()]
+    assert ["", "Iris", "−1.500", "KDE", "+0.500 ± 0.000", "ahead", ""] in cells
+    assert ["", "Wine", "−1.500", "KDE", "−0.495 ± 0.064", "behind", ""] in cells
+
+
 def test_all_of_the_papers_sets_are_prepared():
     assert paper.DENSITY.keys() <= SETS.keys()
     for row in paper.DENSITY.values():

@@ -151,13 +151,16 @@ def _grown(
     parent = np.full(n + 2 * m - 1, -1, dtype=np.int64)
     time = np.concatenate([np.full(n, leaf_time), inside, joins[2][order]])
     parent[members.rows] = n + np.repeat(np.arange(m), members.size)
-    top = n + np.arange(m)  # the highest node above each group, by the item that stands for it
+    # A join is named by one group of each side. Joins of nearly the same level may come in another
+    # order than they were made in, for sums are rounded: so look up where those groups are by now.
+    above, top = np.arange(m), n + np.arange(m)
     for node, k in enumerate(order, start=n + m):
-        left, right = int(joins[0][k]), int(joins[1][k])
+        left, right = (_highest(above, int(joins[side][k])) for side in (0, 1))
         for child in (top[left], top[right]):
             parent[child] = node
             time[node] = min(time[node], time[child]) if child >= n + m else time[node]
-        top[left] = top[right] = node
+        above[right] = left
+        top[left] = node
     # Groups of one are their row; equal times are one node; groups lie below the join above.
     root = parent.size - 1
     gone = np.zeros(parent.size, dtype=bool)
@@ -168,6 +171,14 @@ def _grown(
             time[node] = max(time[node], time[parent[node]])
         gone[node] |= time[node] <= time[parent[node]] + TIE
     return _numbered(parent, time, gone, n)
+
+
+def _highest(above: npt.NDArray[np.int64], group: int) -> int:
+    """Return the group that stands for all that a group has been joined with."""
+    while above[group] != group:
+        above[group] = above[above[group]]  # next time the way is shorter
+        group = int(above[group])
+    return group
 
 
 def _numbered(

@@ -61,7 +61,7 @@ class Shape:
     @classmethod
     def of(cls, tree: Tree) -> Shape:
         """Count the branchings of a tree."""
-        tree = tree.pruned().compressed()
+        tree = tree.pruned()
         inner = tree.n_children > 0
         children = tree.n_children[inner] + (tree.own_count[inner] > 0)
         width = children[children > 1]
