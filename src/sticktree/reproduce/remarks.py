@@ -50,7 +50,10 @@ ON_SETS: dict[str, str] = {
 }
 """What has to be known to read the table of a set."""
 SPIKES = "its clusters have standard deviations of their own, which shrink on repeated values."
+TRUE_MODEL = "it is the true model of this set, and to be told so is worth that little."
 ON_METHODS: dict[tuple[str, str], str] = {
+    ("r15", "DPM"): TRUE_MODEL,
+    ("d31", "DPM"): TRUE_MODEL,
     ("glass", "FBM infinite mixture, own sd"): SPIKES,
     ("ccle", "FBM infinite mixture, own sd"): SPIKES,
 }
