@@ -9,6 +9,7 @@ be relied on; if they do, that is no proof, but it is what can be checked.
 # %%
 # A fit that is far too short. Usually it would warn; here the warning is caught, to be read.
 
+import textwrap
 import warnings
 
 from sklearn.datasets import make_blobs
@@ -26,7 +27,7 @@ with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     mixture.fit(X)
 for warning in caught:
-    print(warning.message)
+    print(textwrap.fill(str(warning.message), 90))
 
 # %%
 # The traces show why: chains are still on their way from where they started.
@@ -42,7 +43,7 @@ mixture = DFPMixture(
 TracesDisplay.from_estimator(mixture, names=shown)
 
 # %%
-# R-hat near 1 and some hundreds of effective draws for every scalar:
+# R-hat is near 1, and every scalar has more than a hundred effective draws:
 
 for name, r_hat in mixture.diagnosis_.r_hat.items():
     print(f"{name:15s} R-hat {r_hat:.3f}   effective draws {mixture.diagnosis_.ess[name]:5.0f}")
