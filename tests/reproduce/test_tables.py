@@ -161,7 +161,7 @@ def test_purest_trees_come_first_with_their_spread():
     assert [line.method for line in lines] == ["ward linkage", OURS]
     assert lines[1].mean["pairs"] == pytest.approx(0.5)
     assert lines[1].sd["pairs"] == pytest.approx(0.1)
-    text = "\n".join(purity.markdown(results))
+    text = "\n".join(purity.markdown(results, "few"))
     assert "0.5000 ± 0.1000" in text
     assert "Purer than DFP (0.5000): ward linkage (0.5200)." in text
     assert "0.4815 (average linkage)" in text
@@ -169,7 +169,7 @@ def test_purest_trees_come_first_with_their_spread():
 
 def test_the_purest_tree_is_said_to_be_ours_only_if_it_is():
     results = purities("synthetic", OURS, [0.9]) + purities("synthetic", "BHC", [0.9])
-    assert f"{OURS} has the purest tree." not in "\n".join(purity.markdown(results))
+    assert f"{OURS} has the purest tree." not in "\n".join(purity.markdown(results, "few"))
 
 
 def test_bars_and_breaks_do_not_break_a_table():

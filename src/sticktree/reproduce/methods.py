@@ -56,6 +56,10 @@ class Length:
             return replace(self, n_chains=2, n_warmup=20, n_draws=20)
         return self
 
+    def of_trees(self) -> Length:
+        """Return the length for trees, which take longer to settle than densities do."""
+        return replace(self, n_warmup=300, n_draws=300) if self.name == "full" else self
+
     @property
     def parameters(self) -> dict[str, int]:
         """Parameters of the estimators."""
@@ -126,17 +130,17 @@ def density_methods(name: str, length: Length = FULL) -> dict[str, Method]:
 
 def tree_methods(length: Length = FULL) -> dict[str, Method]:
     """Return the methods that give a tree."""
-    from sticktree import DFPMixture, DirichletDiffusionTree, PitmanYorDiffusionTree
+    from sticktree import DFPMixture, DirichletDiffusionTree
     from sticktree.peers import BayesianHierarchicalClustering, HDBSCANTree, LinkageTree
     from sticktree.peers.linkage import LINKAGES
 
+    length = length.of_trees()
     own = {"covariance_type": "diag", "leaf_noise": "own"}
     return _named(
         _sampled(OURS, length, DFPMixture),
         _sampled("DFP, own diagonal noise", length, DFPMixture, **own),
         _sampled("DFP as in the paper", length, DFPMixture, **AS_IN_THE_PAPER),
         _sampled("DDT", length, DirichletDiffusionTree),
-        _sampled("PYDT", length, PitmanYorDiffusionTree),
         _peer("BHC", BayesianHierarchicalClustering, random=False),
         _peer("HDBSCAN", HDBSCANTree, random=False),
         *(_peer(f"{one} linkage", LinkageTree, random=False, method=one) for one in LINKAGES),

@@ -71,7 +71,9 @@ class Folder:
                 for line in lines
             ],
         )
-        text = [*purity.markdown(results), *_left_out(absent)]
+        length = length.of_trees()
+        sweeps = f"{length.n_chains} chains of {length.n_warmup} + {length.n_draws} sweeps"
+        text = [*purity.markdown(results, sweeps), *_left_out(absent)]
         self._write_part("glass", text, results, length)
 
     def write_figures(self, part: str, made: Any, length: Length) -> None:

@@ -16,12 +16,13 @@ from sticktree.reproduce.splits import title_of
 __all__ = ["PURITY_SETS", "PurityLine", "markdown", "purity_lines"]
 
 PURITY_SETS = ("glass", "r15", "aggregation", "synthetic")
+ROUNDING = 1e-9
 ABOUT = """\
 Dendrogram purity of the tree of all rows, standardised and in random order: take two rows of a
 class, and see how pure the smallest branch is that has both. *Pairs* means over all such pairs;
 *leaves* is Heller and Ghahramani's rule, a random row and then another of its class, by which
-classes weigh otherwise. Methods that sample are run with {n_seeds} seeds: mean ± sd. Our trees are
-the consensus of all draws; *single draws* is the mean purity over pairs of the draws themselves.
+classes weigh otherwise. Methods that sample run with {n_seeds} seeds, {sweeps}: mean ± sd. Our
+trees are the consensus of all draws; *single draws* is the mean purity over pairs of the draws.
 Flat clusters are each method's own; a linkage has none and is cut into the true number of classes,
 which the others are not told. ARI and NMI are 1 for the classes themselves, the variation of
 information (VI, nats) is 0."""
@@ -62,11 +63,11 @@ def _line(name: str, method: str, values: list[dict[str, float]]) -> PurityLine:
     )
 
 
-def markdown(results: Sequence[Result]) -> Iterator[str]:
+def markdown(results: Sequence[Result], sweeps: str) -> Iterator[str]:
     """Yield the part of the page about trees."""
     lines = purity_lines(results)
     yield "## Purity of trees"
-    yield ABOUT.format(n_seeds=max(line.n_seeds for line in lines))
+    yield ABOUT.format(n_seeds=max(line.n_seeds for line in lines), sweeps=sweeps)
     for name in PURITY_SETS:
         of_set = [line for line in lines if line.name == name]
         if of_set:
@@ -105,8 +106,8 @@ def _verdict(lines: Sequence[PurityLine]) -> str:
         return ""
     best = ours.mean["pairs"]
     others = [line for line in lines if line is not ours]
-    purer = [line for line in others if line.mean["pairs"] > best]
-    level = [line.method for line in others if line.mean["pairs"] == best]
+    purer = [line for line in others if line.mean["pairs"] > best + ROUNDING]
+    level = [line.method for line in others if abs(line.mean["pairs"] - best) <= ROUNDING]
     if purer:
         told = ", ".join(f"{line.method} ({line.mean['pairs']:.4f})" for line in purer)
         return f"Purer than {OURS} ({best:.4f}): {told}."
