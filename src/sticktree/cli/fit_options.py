@@ -152,7 +152,10 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--draws", type=int, metavar="N", help="draws kept of each chain [1000]")
     group.add_argument("--thin", type=int, metavar="N", help="sweeps from draw to draw [1]")
     group.add_argument(
-        "--level", type=int, metavar="L", help="level of the tree that clusters are told of [last]"
+        "--level",
+        type=int,
+        metavar="L",
+        help="level of the tree that clusters are told of [where draws agree best]",
     )
     group.add_argument("--jobs", type=int, metavar="N", help="threads [one a chain and core]")
     group.add_argument(
