@@ -19,14 +19,13 @@ PURITY_SETS = ("glass", "r15", "aggregation", "synthetic")
 ROUNDING = 1e-9
 REMARKS = {
     "glass": (
-        "Our default chooses by density, and takes leaves with full covariances of their own, whose "
-        "few large clusters cut across the glass types; trees of diagonal noise are purer, and "
-        "worse in density. No tree here comes far from the others: the types are not what the "
-        "chemistry of these panes is most about."
+        "Our default chooses by density, and takes leaves with full covariances of their own, "
+        "whose few large clusters cut across the glass types; trees of diagonal noise are purer, "
+        "and worse in density. No tree here is far from the others."
     ),
     "aggregation": (
-        "The shapes are far apart but for two bridges, which is what centroids are good at. Our flat "
-        "clusters are parts of shapes, since leaves are normals."
+        "The shapes are far apart but for two bridges, which is what centroids are good at. Our "
+        "flat clusters are parts of shapes, since leaves are normals."
     ),
 }
 ABOUT = """\
