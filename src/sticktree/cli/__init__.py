@@ -65,6 +65,15 @@ COMMANDS = (
 )
 
 
+class Commands(argparse.RawDescriptionHelpFormatter):
+    """Help with room for the name of every command; by itself it forgets their indent."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        names = [command.__name__.rpartition(".")[2] for command in COMMANDS]
+        self._action_max_length = 2 * self._indent_increment + max(map(len, names))
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line that can be acted on."""
 
@@ -79,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         prog="sticktree",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Commands,
     )
     parser.add_argument("--version", action="version", version=f"sticktree {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
