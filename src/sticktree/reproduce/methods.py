@@ -48,7 +48,7 @@ class Length:
         return self
 
     def of_diffusions(self, name: str) -> Length:
-        """Return the length for diffusion trees, whose sweeps of 24 columns take ten times as long.
+        """Return the length for diffusion trees, whose sweeps of 24 columns take far longer.
 
         So they get about the same time.
         """
@@ -105,7 +105,7 @@ def density_methods(name: str, length: Length = FULL) -> dict[str, Method]:
     )
 
     length = length.on(name)
-    # Full covariances of their own for 24 columns are slow, and worse by 2 nats.
+    # Full covariances of their own for 24 columns are slow, and worse by 4 nats (split 0, raw).
     form = "diag" if name.startswith("ccle") else "full"
     small = SMALL_K.get(name.partition("-")[0], 5)
     known = _named(

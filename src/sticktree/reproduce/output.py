@@ -20,15 +20,17 @@ from sticktree.reproduce.splits import SETS
 from sticktree.reproduce.unreachable import markdown as evidence
 from sticktree.run_folder import environment
 
-__all__ = ["Folder"]
+__all__ = ["PARTS", "Folder"]
 
 PAGE, PROVENANCE = "index.md", "provenance.json"
-ORDER = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
+PARTS = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
+"""In the order of the page."""
 QUICK_WARNING = """\
 **A quick run, to see that everything works: chains are far too short to judge a method by.**"""
 INTRODUCTION = """\
-Tables and figures of Ge, Gal and Ghahramani's paper made anew, with every peer on the same splits
-in the same run. `sticktree reproduce` makes this page."""
+Tables and figures of Ge, Gal and Ghahramani's paper made anew, with every peer on the same splits.
+`sticktree reproduce` makes this page. Each fit is kept as it is done, so what stands here may come
+from several runs."""
 
 
 class Folder:
@@ -90,7 +92,7 @@ class Folder:
             part, [f"## Figure {number}: {made.title}", *pictures, made.caption], [], length
         )
 
-    def write_page(self, length: Length) -> Path:
+    def write_page(self) -> Path:
         """Write the page of all parts that are here, and return where it is."""
         parts = self._provenance()["parts"]
         text = ["# Results", INTRODUCTION]
@@ -98,7 +100,7 @@ class Folder:
             text.append(QUICK_WARNING)
         text += [
             (self.path / f"{part}.md").read_text(encoding="utf-8").strip()
-            for part in ORDER
+            for part in PARTS
             if part in parts
         ]
         text += ["## How this was made", *self._how()]
@@ -186,7 +188,14 @@ def _sweeps(length: Length) -> str:
     text = f"{length.n_chains} of {length.n_warmup} + {length.n_draws} sweeps"
     shorter = {name: length.on(name).n_draws for name in SETS if length.on(name) != length}
     told = [f"{n} + {n} on {name}" for name, n in shorter.items()]
-    return f"{text} ({', '.join(told)})" if told else text
+    if not told:
+        return text
+    fewer = length.of_diffusions("ccle")
+    diffusions = (
+        f"DDT and PYDT on CCLE: {fewer.n_chains} of {fewer.n_warmup} + {fewer.n_draws}, which "
+        "takes about as long"
+    )
+    return f"{text} ({', '.join(told)}; {diffusions})"
 
 
 def _left_out(absent: dict[str, str]) -> list[str]:

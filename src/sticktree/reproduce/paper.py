@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["DENSITY", "GLASS_PURITY", "SET_NAMES"]
+__all__ = ["DENSITY", "GLASS_PURITY"]
 
-SET_NAMES = {
-    "r15": "R15",
-    "d31": "D31",
-    "aggregation": "AGGR.",
-    "macaque": "MACA.",
-    "ccle": "CCLE",
-}
 DENSITY: dict[str, dict[str, tuple[float, float]]] = {
     "r15": {
         "GMM": (-2.127, 0.158),

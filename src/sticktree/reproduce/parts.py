@@ -11,7 +11,7 @@ from pathlib import Path
 from sticktree.checks import check_integer
 from sticktree.datasets import MissingDataError, load
 from sticktree.reproduce.methods import FULL, QUICK, Length
-from sticktree.reproduce.output import Folder
+from sticktree.reproduce.output import PARTS, Folder
 from sticktree.reproduce.purity import PURITY_SETS
 from sticktree.reproduce.results import Key, Result, ResultsFile
 from sticktree.reproduce.run import run
@@ -20,7 +20,6 @@ from sticktree.reproduce.work import N_SPLITS, density_keys, evidence_keys, puri
 
 __all__ = ["PARTS", "TABLE_1", "reproduce"]
 
-PARTS = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
 TABLE_1 = (
     "r15",
     "d31",
@@ -129,7 +128,7 @@ def reproduce(
     for part in chosen:
         tell(f"{part}: {WORDS[part]}")
         MAKERS[part](job)
-    return job.folder.write_page(job.length)
+    return job.folder.write_page()
 
 
 def check_parts(parts: Iterable[str]) -> list[str]:

@@ -21,11 +21,13 @@ REMARKS = {
     "glass": (
         "Our default chooses by density, and takes leaves with full covariances of their own, "
         "whose few large clusters cut across the glass types; trees of diagonal noise are purer, "
-        "and worse in density. No tree here is far from the others."
+        "and worse in density. Purity hangs on the length of chains too: with 100 + 100 sweeps, "
+        "which were tried first, the default had 0.493."
     ),
     "aggregation": (
         "The shapes are far apart but for two bridges, which is what centroids are good at. Our "
-        "flat clusters are parts of shapes, since leaves are normals."
+        "flat clusters are parts of shapes, since leaves are normals. With 100 + 100 sweeps, which "
+        "were tried first, our default had 0.969."
     ),
 }
 ABOUT = """\
