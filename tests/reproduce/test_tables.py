@@ -5,7 +5,8 @@ from sticktree.reproduce import paper, purity, table1
 from sticktree.reproduce.elsewhere import measured_elsewhere
 from sticktree.reproduce.evidence import class_normals, mixture_of
 from sticktree.reproduce.markdown import table
-from sticktree.reproduce.methods import OURS
+from sticktree.reproduce.methods import FULL, OURS, QUICK
+from sticktree.reproduce.output import sweeps_of
 from sticktree.reproduce.remarks import ON_METHODS, ON_SETS, remarks_on
 from sticktree.reproduce.results import Key, Result
 from sticktree.reproduce.splits import SETS
@@ -169,10 +170,22 @@ def test_purest_trees_come_first_with_their_spread():
 
 def test_the_purest_tree_is_said_to_be_ours_only_if_it_is():
     results = purities("synthetic", OURS, [0.9]) + purities("synthetic", "BHC", [0.9])
-    assert f"{OURS} has the purest tree." not in "\n".join(purity.markdown(results, "few"))
+    text = "\n".join(purity.markdown(results, "few"))
+    assert f"No tree is purer than that of {OURS}; as pure are BHC." in text
+    results = purities("synthetic", OURS, [0.9]) + purities("synthetic", "BHC", [0.8])
+    assert f"{OURS} has the purest tree." in "\n".join(purity.markdown(results, "few"))
 
 
 def test_bars_and_breaks_do_not_break_a_table():
     text = table(["a", "b"], [["x|y", "one\ntwo"]])
     assert text.splitlines()[-1].replace("\\|", "").count("|") == 3
     assert len(text.splitlines()) == 3
+
+
+def test_the_page_says_where_chains_were_shorter():
+    told = sweeps_of(FULL)
+    for name in SETS:
+        if FULL.on(name) != FULL:
+            assert f"{FULL.on(name).n_draws} + {FULL.on(name).n_draws} on {name}" in told
+    assert "DDT and PYDT on CCLE: 2 of 20 + 20" in told
+    assert sweeps_of(QUICK) == "2 of 20 + 20 sweeps"

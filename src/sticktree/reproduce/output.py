@@ -20,7 +20,7 @@ from sticktree.reproduce.splits import SETS
 from sticktree.reproduce.unreachable import markdown as evidence
 from sticktree.run_folder import environment
 
-__all__ = ["PARTS", "Folder"]
+__all__ = ["PARTS", "Folder", "sweeps_of"]
 
 PAGE, PROVENANCE = "index.md", "provenance.json"
 PARTS = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
@@ -56,7 +56,7 @@ class Folder:
         bounds = [result for result in results if result.key.part == "evidence"]
         self._write_csv("density-by-split.csv", _rows_of(results))
         self._write_csv("density.csv", [_plain(one) for one in table1.density_lines(densities)])
-        text = [*table1.markdown(densities, _sweeps(length)), *evidence(densities, bounds)]
+        text = [*table1.markdown(densities, sweeps_of(length)), *evidence(densities, bounds)]
         self._write_part("table1", [*text, *_left_out(absent)], results, length)
 
     def write_purity(
@@ -183,7 +183,7 @@ def _plain(line: table1.Line) -> dict[str, Any]:
     }
 
 
-def _sweeps(length: Length) -> str:
+def sweeps_of(length: Length) -> str:
     """Say how long chains are, on which sets."""
     text = f"{length.n_chains} of {length.n_warmup} + {length.n_draws} sweeps"
     shorter = {name: length.on(name).n_draws for name in SETS if length.on(name) != length}
