@@ -20,6 +20,7 @@ __all__ = ["ParallelChain"]
 
 PICKED = 2000  # rows, about, that are looked at one by one in each sweep
 MOST_PAIRS = 64  # that may split or merge in a sweep
+MOST_MOVES = 30  # of regrafts, and of splits of inner nodes
 HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 WORD = 2**64
 
@@ -137,6 +138,11 @@ class ParallelChain:
     def _assign(self) -> Picked:
         """Let every row choose its leaf."""
         self.n_sweeps += 1
+        if self.n_sweeps & (self.n_sweeps - 1) == 0:
+            # Were the number of moves to follow the tree always, trees that move less would be
+            # favoured. At powers of two it may: that is ever more seldom.
+            self.n_pairs = min(2 + self.leaves.size, MOST_PAIRS)
+            self.n_moves = 2 + min(self.leaves.size // 2, MOST_MOVES)
         next_salt, pick_salt = self._word(), self._word()
         self.words_told = np.array(
             [self.key, self.n_sweeps, self.salt, next_salt, pick_salt, self.pick_limit],
@@ -169,11 +175,10 @@ class ParallelChain:
     def _split_merge(self, picked: Picked) -> tuple[int, int]:
         """Propose splits and merges; return how many were accepted, and of how many."""
         y = picked.y @ self._transform().T
-        n_pairs = min(2 + self.leaves.size, MOST_PAIRS)
         places, n_siblings = self._siblings()
         pairs: list[Pair] = []
         unit_of = np.full(self.leaves.size, -1, dtype=np.int64)
-        for pair in choose_pairs(picked, _filled(y), n_pairs, self.rng):
+        for pair in choose_pairs(picked, _filled(y), self.n_pairs, self.rng):
             a, b = picked.leaf[pair.first], picked.leaf[pair.second]
             if places[a] == places[b] and unit_of[a] < 0 and unit_of[b] < 0:
                 unit_of[[a, b]] = len(pairs)
@@ -187,12 +192,32 @@ class ParallelChain:
         proposal, units = self._propose(picked, y, rows, unit_of, leaf, above)
         halved = self.rows.halve(units)
         gain = gain_grid(self.rows.extent.n).value(halved.gain)
-        alpha, d = self._last_prior()
-        log_ratio = proposal.log_ratio + gain + np.log(alpha + d * (n_siblings[a] - merging))
-        two = np.log(1.0 - self.rng.random(len(pairs))) < np.where(merging, -log_ratio, log_ratio)
-        two ^= merging
+        log_ratio = np.where(merging, -1.0, 1.0) * (proposal.log_ratio + gain)
+        level = np.log(1.0 - self.rng.random(len(pairs)))
+        two = self._decide(merging, level - log_ratio, places[a], n_siblings[a])
         self._rearrange(a, b, merging, two, halved.tally)
         return int((two != merging).sum()), len(pairs)
+
+    def _decide(
+        self,
+        merging: npt.NDArray[np.bool_],
+        threshold: FloatArray,
+        place: IntArray,
+        n_siblings: IntArray,
+    ) -> npt.NDArray[np.bool_]:
+        """Return which units shall be two leaves.
+
+        A move is accepted if the log of α + K d, or its inverse for a merge, is above its
+        threshold. K counts what units before have changed at the same place.
+        """
+        alpha, d = self._last_prior()
+        two, more = merging.copy(), dict.fromkeys(place.tolist(), 0)
+        for u, at in enumerate(place.tolist()):
+            log_factor = np.log(alpha + d * (n_siblings[u] + more[at] - merging[u]))
+            if (-log_factor if merging[u] else log_factor) > threshold[u]:
+                two[u] = not merging[u]
+                more[at] += 1 if two[u] else -1
+        return two
 
     def _propose(
         self,

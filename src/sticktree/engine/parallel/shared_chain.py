@@ -32,7 +32,6 @@ from sticktree.tree import Tree
 __all__ = ["SharedParallelChain"]
 
 FIRST_ROWS, FIRST_SWEEPS = 2000, 20  # with which a chain of the other kind makes the first tree
-MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 ROOM = 256  # leaves that a state has room for at first
 
 
@@ -178,12 +177,11 @@ class SharedParallelChain(ParallelChain, SharedNoise):
 
     def _move_tree(self) -> tuple[int, int, int]:
         state, words = self.state, self.words
-        n_moves = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
-        regrafted = regraft_sweep(state, words, n_moves)
-        split = node_split_sweep(state, words, n_moves)
+        regrafted = regraft_sweep(state, words, self.n_moves)
+        split = node_split_sweep(state, words, self.n_moves)
         self.move_concentration()
         self.move_scales()
-        return int(regrafted), int(split), n_moves
+        return int(regrafted), int(split), self.n_moves
 
     def tree(self) -> Tree:
         """Return the tree with all rows, compressed."""

@@ -142,8 +142,9 @@ def draw_weights(state: State, leaves: Index, path: FloatArray, rng: RandomState
 def split_leaf(state: State, leaf: int) -> int:
     """Return a new leaf beside a leaf; the counts must follow."""
     depth = state.levels.size - 1
+    parent = state.nodes[leaf].parent
     node = make_node(state, depth)
-    attach(state, node, leaf, depth - 1)
+    attach(state, node, parent if state.nodes[parent].level == depth - 1 else leaf, depth - 1)
     list_nodes(state)
     return node
 
