@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.posterior.draws import Draw
-from sticktree.posterior.levels import MAX_DRAWS, MIN_DRAWS, spread
+from sticktree.posterior.levels import MAX_DRAWS, MIN_DRAWS, labelled, spread
 from sticktree.posterior.support import support
 from sticktree.posterior.together import summed_meeting_levels
 from sticktree.tree import Tree
@@ -44,7 +44,7 @@ def consensus_tree(
     Parameters
     ----------
     draws : list of Draw
-        At most ``max_draws`` of them are used, spread evenly.
+        At most ``max_draws`` of those that have labels are used, spread evenly.
     leaf_time : float
         Where the leaves are: the depth of the model.
     max_exact, max_draws : int
@@ -58,7 +58,7 @@ def consensus_tree(
     from sticktree.posterior.linkage import average_linkage
 
     max_exact = check_integer("max_exact", max_exact, minimum=2)
-    used = spread(draws, check_integer("max_draws", max_draws, minimum=1))
+    used = spread(labelled(draws), check_integer("max_draws", max_draws, minimum=1))
     group = _groups(used, max_exact)
     members = Members(group)
     rng = np.random.default_rng(0)  # only for which rows stand for their groups
@@ -100,7 +100,7 @@ class Members:
 
 def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
     """Return the group of each row: rows that are mostly together."""
-    n = draws[0].leaf.size
+    n = draws[0].n_data
     if n <= most:
         return np.arange(n)
 
