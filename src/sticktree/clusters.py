@@ -56,10 +56,14 @@ class Clusters:
 
     @property
     def _n_rows(self) -> int:
+        if not len(self._outside):  # then all rows are data, at least once
+            return int(self._rows.max()) + 1
         return len(np.unique(self._rows)) + len(self._outside)
 
     @property
     def _rows_outside(self) -> npt.NDArray[np.int64]:
+        if not len(self._outside):
+            return np.empty(0, dtype=np.int64)
         return np.setdiff1d(np.arange(self._n_rows), self._rows)
 
     def _summarise(self, names: tuple[str, ...] | None) -> None:
