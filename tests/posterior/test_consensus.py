@@ -6,8 +6,8 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
-from sticktree.posterior.consensus import Members, _grown, consensus_tree
 from sticktree.posterior.company import most_often_with
+from sticktree.posterior.consensus import Members, _grown, consensus_tree
 from sticktree.posterior.linkage import average_linkage
 from sticktree.posterior.support import support
 from sticktree.posterior.together import meeting_times

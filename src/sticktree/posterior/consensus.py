@@ -139,9 +139,9 @@ def _parted(
         step = np.round(2 * n_steps * part).astype(np.int64)  # part is at most a half
         other = np.where(step > 0, second + 1, 0)
         key = (group * n_groups + other) * (n_steps + 1) + step
-        finer = np.unique(key, return_inverse=True)[1]
+        finer: npt.NDArray[np.int64] = np.unique(key, return_inverse=True)[1].astype(np.int64)
         if finer.max() < most:
-            return finer.astype(np.int64)
+            return finer
     return group.astype(np.int64)
 
 

@@ -168,7 +168,8 @@ def _fits_a_table(labels: IntArray, draws: IntArray) -> bool:
 
     Then data are counted in the order in which they lie in memory, which is far faster.
     """
-    return (np.int64(labels.max()) + 1) * (np.int64(draws.max()) + 1) <= labels.size
+    n_cells = (np.int64(labels.max()) + 1) * (np.int64(draws.max()) + 1)
+    return bool(n_cells <= labels.size)
 
 
 @jit

@@ -101,7 +101,6 @@ class Rows:
             classes=None if classed is None else Classes.of(classed),
         )
 
-
     def some(self, which: npt.NDArray[np.int64]) -> Rows:
         """Return some of the rows."""
         return Rows(

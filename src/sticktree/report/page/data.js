@@ -159,7 +159,7 @@ class Report {
 
   /** @param {number} w a node @returns {string} what to call it */
   nodeName(w) {
-    if (w === 0) return this.nRows === 1 ? "The only row" : `All ${many(this.nRows, "row")}`;
+    if (w === 0) return this.nRows === 1 ? "The only row" : `All ${many(this.total[0], "row")}`;
     if (this.count[w] === 1) return this.rowName(this.start[w]);
     return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.total[w], "row")}`;
   }
