@@ -37,16 +37,59 @@ def pack_draws(draws: list[Draw]) -> Arrays:
         parameters[f"{VALUES}{name}"] = np.concatenate([value.ravel() for value in values])
         parameters[f"{SHAPES}{name}"] = np.array([value.shape for value in values], dtype=np.int64)
     # Each draw has the smallest integers that hold it; together they get the smallest for all.
-    return parameters | {
-        "draw_sizes": np.array([draw.parent.size for draw in draws]),
-        "draw_leaf": np.stack([draw.leaf for draw in draws]),
-        "draw_parent": np.concatenate([draw.parent for draw in draws]),
-        "draw_level": np.concatenate([draw.level for draw in draws]),
-        "draw_traced": np.array(draws[0].traced, dtype=np.str_),
-        "draw_scalars": np.array(
-            [[draw.concentration, draw.discount, draw.log_joint] for draw in draws]
-        ),
+    labelled = [draw for draw in draws if draw.labelled] or draws[:1]
+    return (
+        parameters
+        | _pack_unlabelled(draws)
+        | {
+            "draw_sizes": np.array([draw.parent.size for draw in draws]),
+            "draw_leaf": np.stack([draw.leaf for draw in labelled]),
+            "draw_parent": np.concatenate([draw.parent for draw in draws]),
+            "draw_level": np.concatenate([draw.level for draw in draws]),
+            "draw_traced": np.array(draws[0].traced, dtype=np.str_),
+            "draw_scalars": np.array(
+                [[draw.concentration, draw.discount, draw.log_joint] for draw in draws]
+            ),
+        }
+    )
+
+
+def _pack_unlabelled(draws: list[Draw]) -> Arrays:
+    """Return what tells of rows where labels do not; nothing, if all draws have labels."""
+    known = [draw.counts for draw in draws if draw.counts is not None]
+    levels = [draw.meeting_level for draw in draws]
+    if not known and all(draw.labelled and draw.meeting_level is None for draw in draws):
+        return {}
+    return {
+        "draw_labelled": np.array([draw.labelled for draw in draws]),
+        "draw_n_data": np.array([draw.n_data for draw in draws], dtype=np.int64),
+        "draw_counted": np.array([draw.counts is not None for draw in draws]),
+        "draw_counts": np.concatenate([np.empty(0, dtype=np.int64), *known]),
+        "draw_meeting_level": np.array([np.nan if x is None else x for x in levels]),
     }
+
+
+def _unpack_unlabelled(arrays: Arrays, sizes: npt.NDArray[Any]) -> list[dict[str, Any]]:
+    """Return the same for each draw, ready for :class:`Draw`; files of old have none of it."""
+    n_draws = len(sizes)
+    if "draw_labelled" not in arrays:
+        return [{"leaf": arrays["draw_leaf"][k]} for k in range(n_draws)]
+    leaf = iter(arrays["draw_leaf"])
+    counted = arrays["draw_counted"]
+    # What is behind the last end is nothing.
+    counts = iter(np.split(arrays["draw_counts"], np.cumsum(sizes[counted])))
+    parts = []
+    for k in range(n_draws):
+        level = float(arrays["draw_meeting_level"][k])
+        parts.append(
+            {
+                "leaf": next(leaf) if arrays["draw_labelled"][k] else arrays["draw_leaf"][0, :0],
+                "n_data": int(arrays["draw_n_data"][k]),
+                "counts": next(counts).copy() if counted[k] else None,
+                "meeting_level": None if np.isnan(level) else level,
+            }
+        )
+    return parts
 
 
 def unpack_draws(arrays: Arrays) -> list[Draw]:
@@ -60,6 +103,7 @@ def unpack_draws(arrays: Arrays) -> list[Draw]:
         name: _parts(arrays[f"{VALUES}{name}"], arrays[f"{SHAPES}{name}"]) for name in names
     }
     traced = tuple(arrays["draw_traced"].tolist())
+    of_rows = _unpack_unlabelled(arrays, sizes)
     draws = []
     for k, (size, end) in enumerate(zip(sizes, ends, strict=True)):
         small = np.min_scalar_type(int(size))
@@ -68,7 +112,7 @@ def unpack_draws(arrays: Arrays) -> list[Draw]:
         concentration, discount, log_joint = arrays["draw_scalars"][k].tolist()
         draws.append(
             Draw(
-                leaf=arrays["draw_leaf"][k].astype(small),
+                leaf=of_rows[k].pop("leaf").astype(small),
                 parent=arrays["draw_parent"][part].astype(small),
                 level=level.astype(np.min_scalar_type(int(level.max()))),
                 parameters={name: parts[k] for name, parts in parameters.items()},
@@ -76,6 +120,7 @@ def unpack_draws(arrays: Arrays) -> list[Draw]:
                 concentration=concentration,
                 discount=discount,
                 log_joint=log_joint,
+                **of_rows[k],
             )
         )
     return draws
