@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine import engine_of
+from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw
+from sticktree.store import MemoryStore, Store
 
 if TYPE_CHECKING:
     from sticktree.engine.interface import ChainLike
@@ -24,6 +25,7 @@ __all__ = ["Arrays", "pack_chain", "pack_draws", "resting", "unpack_chain", "unp
 Arrays = dict[str, npt.NDArray[Any]]
 
 VALUES, SHAPES = "draw_values_", "draw_shapes_"  # before the name of a parameter
+PARALLEL = "parallel"  # an array that snapshots of chains for many rows have
 CHAIN = "chain_"  # before the name of an array of a snapshot
 
 
@@ -143,17 +145,21 @@ def pack_chain(chain: ChainLike) -> Arrays:
     return arrays
 
 
-def unpack_chain(arrays: Arrays, data: FloatArray, model: Model) -> ChainLike:
+def unpack_chain(arrays: Arrays, data: FloatArray | Store, model: Model) -> ChainLike:
     """Return a chain that goes on where it was packed; ``arrays`` may hold more."""
     rng = np.random.default_rng()
     rng.bit_generator.state = json.loads(str(arrays["generator"]))
     snapshot = {
         name.removeprefix(CHAIN): array for name, array in arrays.items() if name.startswith(CHAIN)
     }
+    if PARALLEL in snapshot:
+        store = MemoryStore(data) if isinstance(data, np.ndarray) else data
+        return parallel_chain_of(model).restored(store.rows(1), model, rng, snapshot)
+    assert isinstance(data, np.ndarray)
     return engine_of(model).chain.restored(data, model, rng, snapshot)
 
 
-def resting(arrays: Arrays, data: FloatArray, model: Model) -> ChainLike:
+def resting(arrays: Arrays, data: FloatArray | Store, model: Model) -> ChainLike:
     """Return a chain that is unpacked when it is first asked for anything but its model.
 
     Most who read a file never go on with its chains, and to wake one loads kernels.
@@ -162,7 +168,7 @@ def resting(arrays: Arrays, data: FloatArray, model: Model) -> ChainLike:
 
 
 class _RestingChain:
-    def __init__(self, arrays: Arrays, data: FloatArray, model: Model) -> None:
+    def __init__(self, arrays: Arrays, data: FloatArray | Store, model: Model) -> None:
         self.arrays: Arrays | None = arrays
         self.data, self.model = data, model
         self.awake: ChainLike | None = None

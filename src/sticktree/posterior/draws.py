@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 __all__ = ["Draw", "Posterior", "tracked_pairs"]
 
 N_TRACKED = 12
+
+
+@runtime_checkable
+class MakesDraws(Protocol):
+    """A chain that makes draws itself: those of many rows keep sums, and labels if asked."""
+
+    def draw(self, labelled: bool) -> Draw:
+        """Return a copy of what the chain has now."""
 
 
 def tracked_pairs(n_data: int) -> tuple[IntArray, IntArray]:
@@ -76,8 +84,10 @@ class Draw:
             )
 
     @classmethod
-    def of(cls, chain: ChainLike) -> Draw:
-        """Copy what a chain has now."""
+    def of(cls, chain: ChainLike, labelled: bool = True) -> Draw:
+        """Copy what a chain has now; chains for many rows may leave out where each row sits."""
+        if isinstance(chain, MakesDraws):
+            return chain.draw(labelled)
         tree = chain.tree()
         small = np.min_scalar_type(tree.n_nodes)
         return cls(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +24,8 @@ from sticktree.engine.parallel.rows import Picked, Rows
 from sticktree.engine.parallel.sums import Grid
 from sticktree.engine.parallel.units import TINY, Proposal, propose
 from sticktree.model import Model
+from sticktree.posterior.draws import Draw, tracked_pairs
+from sticktree.tree import Tree
 
 __all__ = ["ParallelChain"]
 
@@ -29,6 +34,7 @@ MOST_PAIRS = 64  # that may split or merge in a sweep
 MOST_MOVES = 30  # of regrafts, and of splits of inner nodes
 HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 WORD = 2**64
+SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
 
 
 class ParallelChain:
@@ -47,6 +53,7 @@ class ParallelChain:
     sums: Sums  # of each leaf, in standardised units
     anchor: npt.NDArray[np.uint64]  # of each leaf
     rank: npt.NDArray[np.uint64]  # of the anchors
+    traced: tuple[str, ...]
 
     # ---- what depends on the noise -----------------------------------------------------------
 
@@ -94,6 +101,24 @@ class ParallelChain:
         """Move the tree and all parameters given the sums; count regrafts, splits, and of each."""
         raise NotImplementedError
 
+    @property
+    def concentration(self) -> float:
+        """The factor c of the concentrations."""
+        raise NotImplementedError
+
+    @property
+    def discount(self) -> float:
+        """The Pitman–Yor discount d."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, npt.NDArray[Any]]:
+        """Return copies of all that is learned besides the tree, c and d."""
+        raise NotImplementedError
+
+    def log_joint(self) -> float:
+        """Return the log density of data, tree and parameters, in standardised units."""
+        raise NotImplementedError
+
     # ---- the sweep ---------------------------------------------------------------------------
 
     def _begin(self, rows: Rows) -> None:
@@ -103,7 +128,7 @@ class ParallelChain:
         largest = max(extent.largest, 1.0) * (HEADROOM if extent.gaps else 1.0)
         self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
         self.pick_limit = min(int(WORD * (PICKED / extent.n)), WORD - 1)
-        self.n_sweeps = 0
+        self.n_sweeps = self.n_pairs = self.n_moves = 0
         self.key = self._word()
         self.salt = self._word()
 
@@ -165,16 +190,83 @@ class ParallelChain:
         self._settle()
         return seated.picked
 
+    def _shape(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return parents, levels and counts of all nodes, and the number of each node of a state.
+
+        They are numbered in the order of a walk, and leaves come in the order of `_leaf_order`.
+        """
+        raise NotImplementedError
+
+    def tree(self) -> Tree:
+        """Return the tree with all rows."""
+        parent, level, n, number = self._shape()
+        return Tree.from_trusted(parent, self._labels(number), level, n)
+
+    def draw(self, labelled: bool) -> Draw:
+        """Return a copy of what the chain has now, with or without the leaf of each row."""
+        parent, level, n, number = self._shape()
+        small = np.min_scalar_type(parent.size)
+        n_data = self.rows.extent.n
+        first, second = tracked_pairs(n_data)
+        tracked = self._labels(number, np.concatenate([first, second])).reshape(2, -1)
+        draw = Draw(
+            leaf=self._labels(number).astype(small) if labelled else np.empty(0, dtype=small),
+            parent=np.maximum(parent, 0).astype(small),
+            level=level.astype(np.min_scalar_type(self.model.depth)),
+            parameters=self.parameters() | self._summed(number),
+            traced=self.traced,
+            concentration=self.concentration,
+            discount=self.discount,
+            log_joint=self.log_joint(),
+            n_data=n_data,
+            counts=n.astype(np.int64),
+        )
+        levels = [draw._meeting_level(int(a), int(b)) for a, b in tracked.T]
+        return replace(draw, meeting_level=float(np.mean(levels)))
+
+    def _summed(self, number: IntArray) -> dict[str, npt.NDArray[Any]]:
+        """Return the sums of all leaves in the order of their numbers: predictions need no rows."""
+        order = np.argsort(number[self.leaves])
+        return {
+            f"{SUMS_OF}{name}": array[order]
+            for name, array in zip(Sums._fields, self.sums, strict=True)
+        }
+
+    def leave_one_out(self) -> FloatArray:
+        """Refuse: the rows are not at hand one by one."""
+        raise NotImplementedError("leave-one-out densities need algorithm='gibbs'")
+
+    def _saved(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a snapshot has of the sums and of the random numbers."""
+        words = [self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves]
+        return {
+            "parallel": np.array(words, dtype=np.uint64),
+            "leaves": self.leaves.copy(),
+            "rank": self.rank.copy(),
+            "anchor": self.anchor.copy(),
+            **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
+        }
+
+    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
+        """Take over what `_saved` returned."""
+        self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves = map(
+            int, snapshot["parallel"]
+        )
+        self.leaves = snapshot["leaves"].copy()
+        self.rank, self.anchor = snapshot["rank"].copy(), snapshot["anchor"].copy()
+        self.sums = Sums(*(snapshot[f"{SUMS_OF}{name}"].copy() for name in Sums._fields))
+
     def _sums(self, tally: Tally) -> Sums:
         return Sums.of(tally, self.kind, *self.grids)
 
     def _imputed_products(self, tally: Tally) -> None:
         """Take note of Σ y yᵀ of rows with imputed entries."""
 
-    def _labels(self, number: IntArray) -> npt.NDArray[np.int32]:
-        """Return the leaf of each row, as the number that its node has in ``number``."""
+    def _labels(self, number: IntArray, rows: IntArray | None = None) -> npt.NDArray[np.int32]:
+        """Return the leaf of each row, or of some, as the number of its node in ``number``."""
         of_leaf = np.where(self.of_leaf < 0, self.of_leaf, number[self.of_leaf])
-        return self.rows.labels(of_leaf.astype(np.int64), number[self.of_half].astype(np.int64))
+        of_half = np.where(self.of_half < 0, self.of_half, number[self.of_half])
+        return self.rows.labels(of_leaf.astype(np.int64), of_half.astype(np.int64), rows)
 
     # ---- splits and merges -------------------------------------------------------------------
 
