@@ -236,7 +236,7 @@ def test_covariance_of_a_chain_with_shared_scales_follows_its_conditional_law(
     quadratic = data.T @ np.linalg.solve(rows, data)
     draws = []
     for _ in range(3000):
-        chain._move_scales()
+        chain.move_scales()
         draws.append(chain.factor @ chain.factor.T)
     sigma = np.array(draws)
     np.testing.assert_allclose(chain.state.data @ chain.factor.T, data, atol=1e-9)

@@ -9,25 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.concentration import concentration_move
 from sticktree.engine.datum import datum_sweep, move_data
 from sticktree.engine.gaps import Gaps
 from sticktree.engine.interface import SweepInfo
 from sticktree.engine.leave_one_out import leave_one_out
-from sticktree.engine.messages import log_determinant
 from sticktree.engine.missing import impute, reseat
 from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.priors import (
-    log_beta,
-    log_gamma,
-    log_inverse_gamma,
-    log_inverse_wishart,
-)
 from sticktree.engine.random import random_state
 from sticktree.engine.regraft import regraft_sweep
-from sticktree.engine.scales import add_squares, draw_covariance, scale_sweep
-from sticktree.engine.seats import log_tree_probability, set_scales
+from sticktree.engine.scales import add_squares
+from sticktree.engine.seats import set_scales
 from sticktree.engine.settle import settle
+from sticktree.engine.shared import FIRST_VARIANCE, SharedNoise
 from sticktree.engine.split_merge import split_merge_sweep
 from sticktree.engine.state import (
     ALIVE,
@@ -47,7 +40,6 @@ __all__ = ["Chain", "SweepInfo", "rebuild"]
 
 MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
-FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
 
 def rebuild(
@@ -67,7 +59,7 @@ def rebuild(
     settle(state)
 
 
-class Chain:
+class Chain(SharedNoise):
     """A Markov chain over trees and hyper-parameters.
 
     Parameters
@@ -79,8 +71,6 @@ class Chain:
     rng : numpy.random.Generator
         The chain's own source of randomness.
     """
-
-    traced: tuple[str, ...] = ("scales", "noise")
 
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.model = model
@@ -108,37 +98,16 @@ class Chain:
         self.gaps = Gaps.of(data)
         self.raw = data.copy() if self.gaps.row.size else data
 
-    @property
-    def concentration(self) -> float:
-        """The factor c of the concentrations."""
-        return float(self.state.scalars[FACTOR])
-
-    @property
-    def discount(self) -> float:
-        """The Pitman–Yor discount d."""
-        return float(self.state.scalars[DISCOUNT])
-
     def tree(self) -> Tree:
         """Return the tree, compressed."""
         return tree_of(self.state)
 
     def parameters(self) -> dict[str, npt.NDArray[Any]]:
-        """Return copies of all that is learned besides the tree, c and d.
+        """Return what any chain with shared noise has, and ``imputed``: the missing entries.
 
-        ``scales`` are v_l, in units of Σ. ``factor`` is A with Σ = A Aᵀ, in standardised units: a
-        number if spherical, its diagonal if diagonal. ``noise`` is the geometric mean of the
-        standard deviations of the noise. ``imputed`` are the missing entries, if there are any,
-        row by row.
+        They come row by row, and only if there are any.
         """
-        diagonal = np.diag(self.factor).copy()
-        form = {"spherical": diagonal[0], "diag": diagonal, "full": self.factor.copy()}
-        size = np.linalg.slogdet(self.factor)[1] / diagonal.size
-        parameters = {
-            "scales": self.state.levels["scale"].copy(),
-            "factor": np.asarray(form[self.model.covariance_type]),
-            "noise": np.asarray(math.exp(size)),
-        }
-        return parameters | self._imputed()
+        return super().parameters() | self._imputed()
 
     def _imputed(self) -> dict[str, npt.NDArray[Any]]:
         return {"imputed": self.raw[self.missing]} if self.gaps.row.size else {}
@@ -219,8 +188,8 @@ class Chain:
         nodes_split = node_split_sweep(state, words, n_splits)
         if self.gaps.row.size:
             moved += self._move_missing()
-        self._move_concentration()
-        self._move_scales()
+        self.move_concentration()
+        self.move_scales()
         return SweepInfo(
             moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
         )
@@ -236,47 +205,12 @@ class Chain:
         self._take_over()
         return moved
 
-    def _move_concentration(self) -> None:
-        model = self.model
-        concentration_move(
-            self.state,
-            self.words,
-            model.concentration is None,
-            model.concentration_prior,
-            model.discount is None,
-            model.discount_prior,
-            model.less_discount,
-        )
-
-    def _move_scales(self) -> None:
-        state, model = self.state, self.model
-        n_data, dimension = state.data.shape
-        squares = self._squares()
-        shape, rate = model.precision_prior[0], self._prior_rate()
-        if model.scales == "per_level":
-            scale_sweep(state, self.words, squares, model.scale_prior, shape, rate)
-            settle(state)
-        log_determinant(state, squares)
-        step = draw_covariance(squares, n_data, dimension, shape, rate, self.rng)
-        self.factor = self.factor * step if step.ndim == 1 else self.factor @ step
-        self._whiten()
-
     def _squares(self) -> FloatArray:
         dimension = self.raw.shape[1]
         form = {"spherical": (1, 1), "diag": (1, dimension), "full": (dimension, dimension)}
         squares = np.zeros(form[self.model.covariance_type])
         add_squares(self.state, squares)
         return squares
-
-    def _prior_rate(self) -> FloatArray:
-        """Return b, or b I, in the coordinates whitened by the current Σ."""
-        rate = self.model.precision_prior[1]
-        if self.model.covariance_type == "full":
-            inverse = np.linalg.inv(self.factor)
-            return np.asarray(rate * inverse @ inverse.T)
-        variances = np.diag(self.factor) ** 2
-        used = variances if self.model.covariance_type == "diag" else variances[:1]
-        return rate / used[None, :]
 
     def _whiten(self) -> None:
         """Bring the data, and all that depends on them, into the coordinates of the current Σ."""
@@ -297,39 +231,3 @@ class Chain:
         standardised. Nothing that the chain draws later depends on whether this was called.
         """
         return leave_one_out(self.state, self.factor, self.missing)
-
-    def log_joint(self) -> float:
-        """Return the log density of data, tree and hyper-parameters, in standardised units."""
-        return self.log_prior() + self.log_likelihood()
-
-    def log_likelihood(self) -> float:
-        """Return log p(Y | tree, v, Σ)."""
-        n_data, dimension = self.raw.shape
-        squares = self._squares()
-        log_det = log_determinant(self.state, squares)
-        square = np.trace(squares) if squares.shape[0] == squares.shape[1] else squares.sum()
-        value = dimension * log_det + square + n_data * dimension * math.log(2 * math.pi)
-        return float(-0.5 * value - n_data * np.linalg.slogdet(self.factor)[1])
-
-    def log_prior(self) -> float:
-        """Return the log density of the tree and of all that is learned."""
-        state, model = self.state, self.model
-        c, d = self.concentration, self.discount
-        value = log_tree_probability(state, c, d, model.less_discount)
-        if model.concentration is None:
-            value += log_gamma(c, *model.concentration_prior)
-        if model.discount is None:
-            value += log_beta(d, *model.discount_prior)
-        if model.scales == "per_level":
-            value += log_inverse_gamma(state.levels["scale"], *model.scale_prior)
-        return float(value + self._log_prior_covariance())
-
-    def _log_prior_covariance(self) -> float:
-        a, b = self.model.precision_prior
-        dimension = self.raw.shape[1]
-        variances = np.diag(self.factor) ** 2
-        if self.model.covariance_type == "spherical":
-            return log_inverse_gamma(variances[:1], a, b)
-        if self.model.covariance_type == "diag":
-            return log_inverse_gamma(variances, a, b)
-        return log_inverse_wishart(self.factor, dimension - 1 + 2 * a, 2 * b)

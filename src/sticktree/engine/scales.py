@@ -25,7 +25,7 @@ from sticktree.engine.messages import log_determinant, receive
 from sticktree.engine.random import RandomState
 from sticktree.engine.seats import set_scales
 from sticktree.engine.slice import slice_sampler
-from sticktree.engine.state import ALIVE, NOISE, State
+from sticktree.engine.state import ALIVE, NOISE, ROOT, State
 from sticktree.jit import jit
 
 __all__ = ["add_squares", "draw_covariance", "log_marginal", "scale_sweep"]
@@ -61,7 +61,7 @@ def log_marginal(
     for k in range(state.sizes[ALIVE] - 1, -1, -1):
         receive(state, state.order[k])
     quadratic = squares.copy()
-    n_data, dimension = state.data.shape
+    n_data, dimension = state.nodes[ROOT].n, state.data.shape[1]
     value = -0.5 * dimension * log_determinant(state, quadratic)
     if quadratic.shape[1] == 1:
         shape = prior_shape + 0.5 * n_data * dimension

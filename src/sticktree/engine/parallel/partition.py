@@ -1,0 +1,136 @@
+"""Some of the rows, put in an order in which neighbours lie close together.
+
+Blocks of close rows need to look at a few leaves only. Rows keep their numbers: what becomes of a
+row depends on its number and its entries, not on its place or its partition.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.jit import jit
+
+__all__ = ["BLOCK", "Partition", "partition"]
+
+BLOCK = 128  # rows
+
+Rows = npt.NDArray[np.uint64]
+
+
+class Partition(NamedTuple):
+    """Rows in blocks, and rows with gaps one by one."""
+
+    y: FloatArray  # (blocks, D, BLOCK)
+    row: Rows  # (blocks, BLOCK) their numbers
+    filled: npt.NDArray[np.int64]  # (blocks,) how many there are
+    gap_y: FloatArray  # (m, D) with NaN
+    gap_row: Rows  # (m,)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of all rows."""
+        return int(self.filled.sum()) + self.gap_row.size
+
+
+def partition(x: FloatArray, first: int) -> Partition:
+    """Arrange rows, the first of which has number ``first``; ``x`` is left as it is."""
+    n, dimension = x.shape
+    number = np.arange(first, first + n, dtype=np.uint64)
+    gaps = np.isnan(x).any(axis=1)
+    if gaps.any():
+        whole, number_of_whole = x[~gaps], number[~gaps]
+    else:
+        whole, number_of_whole = x.copy(), number.copy()
+    arrange(whole, number_of_whole)
+    blocks = -(-len(whole) // BLOCK)
+    y = np.zeros((blocks, dimension, BLOCK))
+    row = np.zeros((blocks, BLOCK), dtype=np.uint64)
+    filled = np.full(blocks, BLOCK, dtype=np.int64)
+    if blocks:
+        filled[-1] = len(whole) - BLOCK * (blocks - 1)
+    _fill(whole, number_of_whole, y, row)
+    return Partition(y, row, filled, x[gaps], number[gaps])
+
+
+@jit
+def _fill(x: FloatArray, number: Rows, y: FloatArray, row: Rows) -> None:
+    for i in range(x.shape[0]):
+        block, place = i // BLOCK, i % BLOCK
+        row[block, place] = number[i]
+        for d in range(x.shape[1]):
+            y[block, d, place] = x[i, d]
+    last = x.shape[0] % BLOCK
+    if last:  # what fills the last block up lies where its rows lie
+        for place in range(last, BLOCK):
+            for d in range(x.shape[1]):
+                y[-1, d, place] = y[-1, d, 0]
+
+
+@jit
+def arrange(x: FloatArray, number: Rows) -> None:
+    """Sort rows in place so that blocks are boxes: halve the longest side until all are small."""
+    stack = np.empty((128, 2), dtype=np.int64)
+    stack[0, 0], stack[0, 1] = 0, x.shape[0]
+    size = 1
+    while size:
+        size -= 1
+        low, high = stack[size]
+        if high - low <= BLOCK:
+            continue
+        middle = low + ((high - low) // (2 * BLOCK) + ((high - low) % (2 * BLOCK) > 0)) * BLOCK
+        if middle >= high:
+            middle = low + BLOCK
+        _select(x, number, low, high, middle, _longest(x, low, high))
+        stack[size, 0], stack[size, 1] = low, middle
+        stack[size + 1, 0], stack[size + 1, 1] = middle, high
+        size += 2
+
+
+@jit
+def _longest(x: FloatArray, low: int, high: int) -> int:
+    """Return the column in which rows are spread widest."""
+    best, longest = 0, -1.0
+    for d in range(x.shape[1]):
+        least, most = x[low, d], x[low, d]
+        for i in range(low, high):
+            least, most = min(least, x[i, d]), max(most, x[i, d])
+        if most - least > longest:
+            best, longest = d, most - least
+    return best
+
+
+@jit
+def _swap(x: FloatArray, number: Rows, i: int, j: int) -> None:
+    for d in range(x.shape[1]):
+        x[i, d], x[j, d] = x[j, d], x[i, d]
+    number[i], number[j] = number[j], number[i]
+
+
+@jit
+def _select(x: FloatArray, number: Rows, low: int, high: int, middle: int, d: int) -> None:
+    """Move rows so that those before ``middle`` have the smaller entries of column d."""
+    high -= 1
+    while low < high:
+        # The median of three, so that sorted rows take no longer than others.
+        a, b, c = x[low, d], x[(low + high) // 2, d], x[high, d]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while x[i, d] < pivot:
+                i += 1
+            while x[j, d] > pivot:
+                j -= 1
+            if i <= j:
+                _swap(x, number, i, j)
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return

@@ -1,0 +1,194 @@
+"""The chain for many rows whose leaves share their noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.chain import Chain
+from sticktree.engine.node_split import node_split_sweep
+from sticktree.engine.parallel.assign import Tally
+from sticktree.engine.parallel.chain import ParallelChain
+from sticktree.engine.parallel.components import SUMS
+from sticktree.engine.parallel.leaf import Leaf, SharedLaw, Sums
+from sticktree.engine.parallel.philox import mix
+from sticktree.engine.parallel.rows import Rows
+from sticktree.engine.parallel.trunk import (
+    draw_places,
+    draw_weights,
+    join_leaves,
+    plant,
+    recount,
+    split_leaf,
+)
+from sticktree.engine.regraft import regraft_sweep
+from sticktree.engine.seats import set_scales
+from sticktree.engine.shared import SharedNoise
+from sticktree.engine.state import ALIVE, DISCOUNT, NOISE, State, empty_state
+from sticktree.model import Model
+from sticktree.tree import Tree
+
+__all__ = ["SharedParallelChain"]
+
+FIRST_ROWS, FIRST_SWEEPS = 2000, 20  # with which a chain of the other kind makes the first tree
+ROOM = 256  # leaves that a state has room for at first
+
+
+class SharedParallelChain(ParallelChain, SharedNoise):
+    """A Markov chain over trees and hyper-parameters.
+
+    It starts from what a chain of the other kind finds in some of the rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        Standardised rows, wherever they are.
+    model : Model
+        What to sample.
+    rng : numpy.random.Generator
+        The chain's own source of randomness.
+    """
+
+    kind = SUMS
+
+    def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
+        self.model, self.rng = model, rng
+        self._begin(rows)
+        self.impute = rows.extent.gaps
+        limit = min(int(2**64 * (FIRST_ROWS / rows.extent.n)), 2**64 - 1)
+        some = rows.sample(self._word(), limit)
+        first = Chain(some.y, model, rng)
+        for _ in range(FIRST_SWEEPS):
+            first.sweep()
+        self._whole_products = self._float_products(rows.products(self.grids[1]))
+        self._products = self._whole_products
+        self._take_over(first, some.number)
+
+    def _float_products(self, sums: npt.NDArray[np.int64]) -> FloatArray:
+        return self.grids[1].value(sums)
+
+    def _take_over(self, chain: Chain, number: npt.NDArray[np.uint64]) -> None:
+        """Start from the tree of a chain of the other kind, whose rows have these numbers."""
+        self.words, self.factor = chain.words, chain.factor
+        tree = chain.tree()
+        self.state = self._new_state(max(ROOM, 2 * tree.n_nodes))
+        self.state.scalars[:] = chain.state.scalars
+        self.state.levels[:] = chain.state.levels
+        set_scales(self.state)
+        plant(self.state, tree.parent, tree.level)
+        self.leaves = np.unique(tree.leaf).astype(np.int64)
+        index = np.searchsorted(self.leaves, tree.leaf)
+        self.sums = Sums.over(chain.raw, index, self.leaves.size, self.kind)
+        rank = np.array([mix(row, np.uint64(self.salt)) for row in number], dtype=np.uint64)
+        order = np.lexsort((rank, index))
+        least = order[np.searchsorted(index[order], np.arange(self.leaves.size))]
+        self.rank, self.anchor = rank[least], number[least]
+        self._settle()
+
+    def _new_state(self, room: int) -> State:
+        """Return a state with room for so many leaves, and no rows."""
+        model, dimension = self.model, self.factor.shape[0]
+        state = empty_state(
+            np.empty((room, dimension)),
+            model.shape,
+            np.ones(model.depth + 1),
+            1.0,
+            0.0,
+            model.noise,
+        )
+        none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)
+        return state._replace(data=none[0], leaf=none[1])
+
+    def _settle(self) -> None:
+        white = self._in_coordinates(self.sums)
+        recount(self.state, self.leaves, white.n, white.total)
+
+    def _whiten(self) -> None:
+        self._settle()
+
+    def _squares(self) -> FloatArray:
+        inverse = self._transform()
+        white = inverse @ self._products @ inverse.T / self.state.scalars[NOISE]
+        if self.model.covariance_type == "full":
+            return np.ascontiguousarray(white)
+        diagonal = np.diag(white)[None, :]
+        return (
+            diagonal.copy() if self.model.covariance_type == "diag" else diagonal.sum(keepdims=True)
+        )
+
+    def _imputed_products(self, tally: Tally) -> None:
+        if self.impute:
+            self._products = self._whole_products + self._float_products(tally.products)
+
+    def _transform(self) -> FloatArray:
+        return np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
+
+    def _in_coordinates(self, sums: Sums) -> Sums:
+        return sums._replace(total=np.ascontiguousarray(sums.total @ self._transform().T))
+
+    def _law(self) -> SharedLaw:
+        return SharedLaw(float(self.state.levels["scale"][-1]), float(self.state.scalars[NOISE]))
+
+    def _draw_weights(self) -> FloatArray:
+        return draw_weights(self.state, self.leaves, np.empty(self.state.nodes.size), self.words)
+
+    def _draw_leaves(self) -> tuple[Leaf, FloatArray]:
+        size, dimension = self.leaves.size, self.factor.shape[0]
+        theta, above = np.empty((size, dimension)), np.empty((size, dimension))
+        draw_places(
+            self.state, self.leaves, np.empty_like(self.state.mean), theta, above, self.words
+        )
+        return Leaf(theta, np.empty((size, 0))), above
+
+    def _siblings(self) -> tuple[IntArray, IntArray]:
+        nodes = self.state.nodes
+        parent = nodes["parent"][self.leaves]
+        shared = nodes["level"][parent] == self.model.depth - 1
+        # A leaf whose parent is further up has the level above for itself.
+        places = np.where(shared, parent, -1 - self.leaves)
+        return places, np.where(shared, nodes["n_children"][parent], 1)
+
+    def _last_prior(self) -> tuple[float, float]:
+        alpha = self.state.levels["alpha"][self.model.depth - 1]
+        return float(alpha), float(self.state.scalars[DISCOUNT])
+
+    def _split(self, leaf: int) -> int:
+        self._make_room()
+        return int(split_leaf(self.state, leaf))
+
+    def _merge(self, leaf: int, gone: int) -> None:
+        join_leaves(self.state, gone)
+
+    def _make_room(self) -> None:
+        """Move to a larger state if this one may be too small for one more leaf."""
+        old = self.state
+        room = old.leaves.size - 1
+        if self.leaves.size + 2 * 64 < room:
+            return
+        new = self._new_state(2 * room)
+        for name in ("nodes", "order", "total", "weighted", "mean", "leaves", "narrow"):
+            mine, its = getattr(new, name), getattr(old, name)
+            mine[: len(its)] = its
+        new.centre[:, : old.centre.shape[1]] = old.centre
+        for name in ("sizes", "levels", "scalars"):
+            getattr(new, name)[:] = getattr(old, name)
+        self.state = new
+
+    def _move_tree(self) -> tuple[int, int, int]:
+        state, words = self.state, self.words
+        regrafted = regraft_sweep(state, words, self.n_moves)
+        split = node_split_sweep(state, words, self.n_moves)
+        self.move_concentration()
+        self.move_scales()
+        return int(regrafted), int(split), self.n_moves
+
+    def tree(self) -> Tree:
+        """Return the tree with all rows, compressed."""
+        nodes, order = self.state.nodes, self.state.order[: self.state.sizes[ALIVE]]
+        number = np.full(nodes.size, -1, dtype=np.int32)
+        number[order] = np.arange(order.size)
+        parent = number[nodes["parent"][order]]
+        parent[0] = -1
+        level, n = nodes["level"][order].astype(np.int32), nodes["n"][order].astype(np.int32)
+        return Tree.from_trusted(parent, self._labels(number), level, n)
