@@ -41,6 +41,8 @@ def test_more_clusters_than_room():
 def test_branches_of_some_rows_are_those_of_the_pruned_tree(seed):
     rng = np.random.default_rng(seed)
     tree = NestedRestaurant(3.0, 4).sample(60, rng)
+    leaf = np.where(rng.random(60) < 0.3, tree.parent[tree.leaf], tree.leaf)  # in inner nodes too
+    tree = Tree(tree.parent, leaf, level=tree.level)
     shown = np.sort(rng.choice(60, 25, replace=False))
     found = Branches.of(tree).showing(shown)
     expected = Tree(tree.parent, tree.leaf[shown], level=tree.level).pruned().compressed()
