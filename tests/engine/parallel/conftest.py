@@ -1,5 +1,7 @@
 """What the tests of the parallel sampler share."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,8 +16,7 @@ class ManyParts:
         bounds = [0, *cuts, len(x)]
         self.firsts = bounds[:-1]
         self.parts = [
-            ThreadedRows(partition(x[a:b], a), n_threads)
-            for a, b in zip(bounds[:-1], bounds[1:], strict=True)
+            ThreadedRows(partition(x[a:b], a), n_threads) for a, b in itertools.pairwise(bounds)
         ]
         self.order = range(len(self.parts)) if order is None else order
         extents = [part.extent for part in self.parts]

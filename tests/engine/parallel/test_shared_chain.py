@@ -136,7 +136,7 @@ def test_predictions_need_no_rows(blobs, rows_of):
     densities = from_sums.log_density(x)
     (from_rows,) = predictives([plain], blobs, model)
     np.testing.assert_allclose(densities, from_rows.log_density(x), rtol=1e-9)
-    with pytest.raises(ValueError, match="algorithm=.gibbs."):
+    with pytest.raises(ValueError, match=r"algorithm=.gibbs."):
         from_sums.leave_one_out()
 
 

@@ -412,7 +412,7 @@ class ParallelChain:
         self._settle()
 
 
-def _sample(y: FloatArray, here: npt.NDArray[np.bool_], seeds: IntArray) -> FloatArray:
+def _sample(y: FloatArray, here: npt.NDArray[np.bool_], seeds: npt.NDArray[np.int64]) -> FloatArray:
     """Return the picked rows of a unit, the seeds first."""
     here = here.copy()
     here[seeds] = False
