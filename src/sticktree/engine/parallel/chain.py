@@ -11,17 +11,19 @@ from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.leaf import Density, Leaf, LeafLaw, Sums
+from sticktree.engine.parallel.philox import mix
 from sticktree.engine.parallel.rows import Picked, Rows
 from sticktree.engine.parallel.sums import Grid
 from sticktree.engine.parallel.units import Pair, Proposal, choose_pairs, propose
+from sticktree.engine.state import ALIVE, Index, TreeState
 from sticktree.model import Model
+from sticktree.tree import Tree
 
 __all__ = ["ParallelChain"]
 
 PICKED = 2000  # rows, about, that are looked at one by one in each sweep
 MOST_PAIRS = 64  # that may split or merge in a sweep
 MOST_MOVES = 30  # of regrafts, and of splits of inner nodes
-HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 WORD = 2**64
 
 
@@ -37,6 +39,8 @@ class ParallelChain:
     rows: Rows
     kind: int  # which sums are needed
     impute: bool  # whether missing entries are drawn
+    headroom = 64.0  # by which imputed entries may be larger than the largest observed
+    state: TreeState
     leaves: npt.NDArray[np.int64]  # nodes that are leaves, in the order of all that follows
     sums: Sums  # of each leaf, in standardised units
     anchor: npt.NDArray[np.uint64]  # of each leaf
@@ -68,6 +72,10 @@ class ParallelChain:
         """Return sums in the coordinates of the leaves."""
         raise NotImplementedError
 
+    def _rows_in_coordinates(self, y: FloatArray) -> FloatArray:
+        """Return rows in the coordinates of the leaves."""
+        return np.asarray(y @ self._transform().T)
+
     def _siblings(self) -> tuple[IntArray, IntArray]:
         """Return a number for the place above each leaf, and how many leaves hang there."""
         raise NotImplementedError
@@ -94,7 +102,7 @@ class ParallelChain:
         """Set up what a chain on these rows needs, before it has a tree."""
         extent = rows.extent
         self.rows = rows
-        largest = max(extent.largest, 1.0) * (HEADROOM if extent.gaps else 1.0)
+        largest = max(extent.largest, 1.0) * (self.headroom if extent.gaps else 1.0)
         self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
         self.pick_limit = min(int(WORD * (PICKED / extent.n)), WORD - 1)
         self.n_sweeps = 0
@@ -103,6 +111,23 @@ class ParallelChain:
 
     def _word(self) -> int:
         return int(self.rng.integers(WORD - 1, dtype=np.uint64, endpoint=True))
+
+    def _find_anchors(self, index: Index, number: npt.NDArray[np.uint64]) -> None:
+        """Find the anchors of leaves, if row ``number[i]`` is in the leaf of place ``index[i]``."""
+        rank = np.array([mix(row, np.uint64(self.salt)) for row in number], dtype=np.uint64)
+        order = np.lexsort((rank, index))
+        least = order[np.searchsorted(index[order], np.arange(self.leaves.size))]
+        self.rank, self.anchor = rank[least], number[least]
+
+    def tree(self) -> Tree:
+        """Return the tree with all rows, compressed or not as the state has it."""
+        nodes, order = self.state.nodes, self.state.order[: self.state.sizes[ALIVE]]
+        number = np.full(nodes.size, -1, dtype=np.int32)
+        number[order] = np.arange(order.size)
+        parent = number[nodes["parent"][order]]
+        parent[0] = -1
+        level, n = nodes["level"][order].astype(np.int32), nodes["n"][order].astype(np.int32)
+        return Tree.from_trusted(parent, self._labels(number), level, n)
 
     def sweep(self) -> SweepInfo:
         """Let rows choose, split and merge leaves, then move all else."""
@@ -174,7 +199,7 @@ class ParallelChain:
 
     def _split_merge(self, picked: Picked) -> tuple[int, int]:
         """Propose splits and merges; return how many were accepted, and of how many."""
-        y = picked.y @ self._transform().T
+        y = self._rows_in_coordinates(picked.y)
         places, n_siblings = self._siblings()
         pairs: list[Pair] = []
         unit_of = np.full(self.leaves.size, -1, dtype=np.int64)

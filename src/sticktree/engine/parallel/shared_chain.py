@@ -12,7 +12,6 @@ from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.chain import ParallelChain
 from sticktree.engine.parallel.components import SUMS
 from sticktree.engine.parallel.leaf import Leaf, SharedLaw, Sums
-from sticktree.engine.parallel.philox import mix
 from sticktree.engine.parallel.rows import Rows
 from sticktree.engine.parallel.trunk import (
     draw_places,
@@ -25,9 +24,8 @@ from sticktree.engine.parallel.trunk import (
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.seats import set_scales
 from sticktree.engine.shared import SharedNoise
-from sticktree.engine.state import ALIVE, DISCOUNT, NOISE, State, empty_state
+from sticktree.engine.state import DISCOUNT, NOISE, State, empty_state
 from sticktree.model import Model
-from sticktree.tree import Tree
 
 __all__ = ["SharedParallelChain"]
 
@@ -51,6 +49,7 @@ class SharedParallelChain(ParallelChain, SharedNoise):
     """
 
     kind = SUMS
+    state: State
 
     def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
         self.model, self.rng = model, rng
@@ -80,10 +79,7 @@ class SharedParallelChain(ParallelChain, SharedNoise):
         self.leaves = np.unique(tree.leaf).astype(np.int64)
         index = np.searchsorted(self.leaves, tree.leaf)
         self.sums = Sums.over(chain.raw, index, self.leaves.size, self.kind)
-        rank = np.array([mix(row, np.uint64(self.salt)) for row in number], dtype=np.uint64)
-        order = np.lexsort((rank, index))
-        least = order[np.searchsorted(index[order], np.arange(self.leaves.size))]
-        self.rank, self.anchor = rank[least], number[least]
+        self._find_anchors(index, number)
         self._settle()
 
     def _new_state(self, room: int) -> State:
@@ -182,13 +178,3 @@ class SharedParallelChain(ParallelChain, SharedNoise):
         self.move_concentration()
         self.move_scales()
         return int(regrafted), int(split), self.n_moves
-
-    def tree(self) -> Tree:
-        """Return the tree with all rows, compressed."""
-        nodes, order = self.state.nodes, self.state.order[: self.state.sizes[ALIVE]]
-        number = np.full(nodes.size, -1, dtype=np.int32)
-        number[order] = np.arange(order.size)
-        parent = number[nodes["parent"][order]]
-        parent[0] = -1
-        level, n = nodes["level"][order].astype(np.int32), nodes["n"][order].astype(np.int32)
-        return Tree.from_trusted(parent, self._labels(number), level, n)

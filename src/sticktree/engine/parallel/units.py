@@ -173,7 +173,7 @@ def _deal(law: LeafLaw, y: FloatArray, sums: Sums, kind: int) -> tuple[Sums, Sum
     """Deal rows out to two centres that start at the first two; return the sums of both."""
     if len(y) < FEWEST:
         return None
-    x = np.where(np.isnan(y), np.nanmean(y, axis=0), y)
+    x = np.where(np.isnan(y), sums.total / np.maximum(sums.seen, 1.0), y)
     x = law.coordinates(x, sums)
     centres = x[:2].copy()
     side = np.zeros(len(y), dtype=np.int64)
