@@ -100,14 +100,18 @@ class ParallelChain:
 
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
-        extent = rows.extent
         self.rows = rows
-        largest = max(extent.largest, 1.0) * (self.headroom if extent.gaps else 1.0)
-        self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
-        self.pick_limit = min(int(WORD * (PICKED / extent.n)), WORD - 1)
+        self._set_grids()
+        self.pick_limit = min(int(WORD * (PICKED / rows.extent.n)), WORD - 1)
         self.n_sweeps = 0
         self.key = self._word()
         self.salt = self._word()
+
+    def _set_grids(self) -> None:
+        """Choose the grids on which entries and their products are summed."""
+        extent = self.rows.extent
+        largest = max(extent.largest, 1.0) * (self.headroom if extent.gaps else 1.0)
+        self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
 
     def _word(self) -> int:
         return int(self.rng.integers(WORD - 1, dtype=np.uint64, endpoint=True))

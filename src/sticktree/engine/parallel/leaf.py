@@ -6,9 +6,10 @@ Here for many leaves side by side: all arrays have one row for each.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.parallel.assign import Tally
@@ -35,7 +36,9 @@ class Sums(NamedTuple):
         return cls(n, n[:, None] - tally.lacking, total, _second(values, kind, dimension))
 
     @classmethod
-    def over(cls, y: FloatArray, of: IntArray, size: int, kind: int) -> Sums:
+    def over(
+        cls, y: FloatArray, of: npt.NDArray[np.signedinteger[Any]], size: int, kind: int
+    ) -> Sums:
         """Return sums over rows ``y``, the i-th of which belongs to leaf ``of[i]``."""
         there = ~np.isnan(y)
         y = np.where(there, y, 0.0)

@@ -246,7 +246,7 @@ def _log_diagonal(factor: FloatArray) -> FloatArray:
 def _cholesky(matrix: FloatArray) -> FloatArray:
     """Return lower factors; what rounding has made indefinite is mended by as much."""
     try:
-        return np.linalg.cholesky(matrix)
+        return np.asarray(np.linalg.cholesky(matrix))
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
         least = np.maximum(1e-15 * values[:, -1:], 1e-300)
@@ -254,4 +254,4 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
         size = np.einsum("kii->ki", mended).max(axis=1)
         each = np.arange(matrix.shape[1])
         mended[:, each, each] += (1e-14 * size)[:, None]
-        return np.linalg.cholesky(mended)
+        return np.asarray(np.linalg.cholesky(mended))
