@@ -38,6 +38,8 @@ def truncated_gamma(
     shape: FloatArray, rate: FloatArray, floor: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Draw Gamma(shape, rate) numbers, none above 1/floor."""
+    if not np.any(floor > 0.0):
+        return np.asarray(_plain(shape, rng) / rate)
     shape, rate, floor = np.broadcast_arrays(shape, rate, floor)
     log_mass = log_masses(shape, rate, floor)
     out = np.asarray(_plain(shape, rng) / rate)
