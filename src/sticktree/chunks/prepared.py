@@ -1,0 +1,198 @@
+"""The rows of a table, standardised and arranged, in files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+
+from sticktree.checks import FloatArray, check_integer
+from sticktree.chunks.scratch import Scratch
+from sticktree.chunks.slots import Buffer, Slot, write
+from sticktree.chunks.table import ChunkedTable
+from sticktree.chunks.workers import fold
+from sticktree.engine.parallel.measure import Scale, measure
+from sticktree.engine.parallel.partition import BLOCK, partition
+from sticktree.engine.parallel.rows import Extent
+
+__all__ = ["CHUNK_BYTES", "PreparedTable", "measure_table", "rows_of_chunk"]
+
+CHUNK_BYTES = 64_000_000
+"""Size of the rows of a chunk, as they are prepared."""
+CHUNKS = 4  # for each thread at least, if there are enough rows: so all threads have work
+MEASURED = 1 << 15  # rows that are measured at a time
+
+
+def rows_of_chunk(n_rows: int, n_columns: int, n_threads: int) -> int:
+    """Return how many rows a chunk has by default."""
+    fitting = CHUNK_BYTES // (8 * (n_columns + 1))
+    balanced = -(-n_rows // (CHUNKS * n_threads))
+    return BLOCK * max(min(fitting // BLOCK, -(-balanced // BLOCK)), 1)
+
+
+def measure_table(table: ChunkedTable) -> Scale:
+    """Return means and standard deviations of the columns; the table is read three times.
+
+    They are the same as those of the rows in memory, to the last bit.
+
+    Raises
+    ------
+    ValueError
+        If entries are infinite, or a column has no value at all.
+    """
+
+    def each(of_piece: Callable[[FloatArray], Any]) -> list[Any]:
+        # What comes back of each piece is a few numbers for every column.
+        return [of_piece(rows) for _, rows in _finite(table)]
+
+    with np.errstate(invalid="ignore"):  # of columns that have no value, which are told below
+        scale = measure(each)
+    empty = np.flatnonzero(scale.reach.seen == 0)
+    if empty.size:
+        label = empty[0] if table.names is None else repr(table.names[empty[0]])
+        raise ValueError(
+            f"{table.name} must have a value in every column, got only NaN in column {label}; "
+            "leave such columns out"
+        )
+    return scale
+
+
+def _finite(table: ChunkedTable) -> Iterator[tuple[int, FloatArray]]:
+    """Yield chunks, or say which row has an infinite entry."""
+    for first, rows in table.chunks(MEASURED):
+        wrong = np.isinf(rows).any(axis=1)
+        if wrong.any():
+            raise ValueError(
+                f"{table.name} contains infinity in row {first + int(wrong.argmax())}; remove such "
+                "rows, or write NaN for what is missing"
+            )
+        yield first, rows
+
+
+class PreparedTable:
+    """The rows of a table as the sampler for many rows wants them, in files of a chunk each.
+
+    Chains share it and do not change it; each has a :class:`~sticktree.chunks.rows.ChunkedRows` of
+    its own. The files are removed by `close`, with this object, or when the program ends.
+
+    Let c be the number of rows of a chunk, D that of columns and t that of threads. Beyond what
+    the program holds anyway, t · c · 24 (D + 1) bytes of memory are needed while the files are
+    made, and t · c · (8 D + 13) bytes in every pass, for all chains together: neither depends on
+    the number of rows N. Rows with gaps need 8 D bytes more in passes. On disk there are
+    N · 8 (D + 1) bytes, and 5 N for each chain. A table that can be read in large pieces only, such
+    as an array of zarr with chunks of more than c rows, needs the memory of two such pieces
+    besides.
+
+    Parameters
+    ----------
+    table : ChunkedTable
+        The rows. It is read once.
+    centre, spread : float array, shape (D,)
+        What is taken off each column, and what it is then divided by; see `measure_table`.
+    n_threads : int, default=1
+        How many threads arrange rows, and how many chunks are in memory at any time.
+    chunk_rows : int or None, default=None
+        c. None takes chunks of 64 MB, or less where there would be too few for all threads.
+    scratch_folder : path or None, default=None
+        Where the files are made. None is the system's place for temporary files.
+    """
+
+    def __init__(
+        self,
+        table: ChunkedTable,
+        centre: FloatArray,
+        spread: FloatArray,
+        *,
+        n_threads: int = 1,
+        chunk_rows: int | None = None,
+        scratch_folder: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.n_threads = check_integer("n_threads", n_threads, minimum=1)
+        if chunk_rows is None:
+            chunk_rows = rows_of_chunk(*table.shape, n_threads)
+        self.chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
+        self.dimension = table.n_columns
+        self._buffers: list[Buffer] = []
+        self._free = threading.BoundedSemaphore(self.n_threads)
+        n_chunks = -(-table.n_rows // self.chunk_rows)
+        # A partition may have one block that is not full.
+        n_bytes = 8 * (table.n_columns + 1) * (table.n_rows + n_chunks * BLOCK)
+        self.scratch = Scratch(scratch_folder)
+        try:
+            with self.scratch.filling(n_bytes):
+                found = fold(
+                    enumerate(table.chunks(self.chunk_rows)),
+                    lambda chunk: [self._prepared(*chunk, centre, spread)],
+                    lambda first, second: first + second,
+                    self.n_threads,
+                )
+        except BaseException:
+            self.scratch.close()
+            raise
+        found.sort()
+        self.slots = [slot for slot, _ in found]
+        self.extent = _joined([extent for _, extent in found])
+        self._size: int = max(slot.row_bytes + slot.state_bytes for slot in self.slots)
+
+    def _prepared(
+        self, index: int, chunk: tuple[int, FloatArray], centre: FloatArray, spread: FloatArray
+    ) -> tuple[Slot, Extent]:
+        """Write the rows of a chunk, which are overwritten."""
+        first, x = chunk
+        x -= centre
+        x /= spread
+        part = partition(x, first)
+        slot = Slot(
+            self.scratch.path / f"{index:06d}.rows",
+            first,
+            int(part.filled.sum()),
+            part.gap_row.size,
+            self.dimension,
+        )
+        write(slot.path, (part.row, part.gap_row, part.y, part.gap_y))
+        return slot, Extent.of(part)
+
+    @contextmanager
+    def buffer(self) -> Iterator[Buffer]:
+        """Lend room for any partition and its state; wait if all threads have one already."""
+        with self._free:
+            try:
+                buffer = self._buffers.pop()
+            except IndexError:
+                buffer = np.empty(self._size, dtype=np.uint8)
+            try:
+                yield buffer
+            finally:
+                self._buffers.append(buffer)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Memory that making it took at most, and that all passes take at most."""
+        making = self.chunk_rows * 24 * (self.dimension + 1)
+        return self.n_threads * max(making, self._size)
+
+    def close(self) -> None:
+        """Remove all files; also those of its chains."""
+        self.scratch.close()
+        self._buffers.clear()
+
+    def __enter__(self) -> Self:
+        """Return itself, to be closed at the end."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove all files."""
+        self.close()
+
+
+def _joined(extents: list[Extent]) -> Extent:
+    return Extent(
+        sum(extent.n for extent in extents),
+        max(extent.largest for extent in extents),
+        extents[0].dimension,
+        any(extent.gaps for extent in extents),
+    )
