@@ -33,7 +33,9 @@ def told(extent, n_leaves=9, sweep=1, impute=None):
         root=np.empty((n_leaves, 0, 0))[:0],
         limit=np.zeros(n_leaves, dtype=np.uint64),
         anchor=np.full(n_leaves, 2**63, dtype=np.uint64),
-        words=np.array([7, sweep, 3, 4, 5, 2**64 // 10], dtype=np.uint64),
+        words=np.array(
+            [7, sweep, 3, 4, 5, int(2**64 * min(500 / extent.n, 0.99))], dtype=np.uint64
+        ),
         kind=SUMS,
         impute=extent.gaps if impute is None else impute,
         grid=np.array([step for grid in steps for step in (grid.coarse, grid.fine)]),

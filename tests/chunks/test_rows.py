@@ -149,7 +149,7 @@ def test_a_disk_that_is_too_small(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=rf"scratch_folder {tmp_path} needs .*{n_bytes:,} bytes"):
         prepared(x, chunk_rows=250)
     assert not any(tmp_path.iterdir())
-    with pytest.raises(OSError, match="0.0 MB left"):
+    with pytest.raises(OSError, match=r"0\.0 MB left"):
         prepared(x, chunk_rows=250)
     monkeypatch.setattr("shutil.disk_usage", lambda path: little._replace(free=n_bytes))
     with prepared(x, chunk_rows=250) as table:

@@ -103,7 +103,7 @@ def read_into(path: Path, buffer: Buffer) -> None:
     """Fill a buffer from the beginning of a file."""
     try:
         with path.open("rb", buffering=0) as file:
-            view, done = memoryview(buffer), 0
+            view, done = buffer.data, 0
             while done < len(view):
                 size = file.readinto(view[done:])
                 if not size:
@@ -119,6 +119,6 @@ def write(path: Path, arrays: Iterable[npt.NDArray[Any]], offset: int | None = N
         if offset:
             file.seek(offset)
         for array in arrays:
-            view, done = memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)), 0
+            view, done = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, 0
             while done < len(view):
                 done += file.write(view[done:])
