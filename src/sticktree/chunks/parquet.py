@@ -16,8 +16,8 @@ from sticktree.chunks.table import ChunkedTable
 __all__ = ["ENDINGS", "ParquetTable", "files_of"]
 
 ENDINGS = (".parquet", ".pq")
-BUFFER = 1 << 20  # bytes of a column that are read ahead, rather than all of a row group
-LEAST_BATCH = 8192  # rows
+BUFFER = 1 << 16  # bytes of a column that are read ahead, rather than all of a row group
+BATCH = 1 << 20  # bytes of rows that are decoded at a time
 
 
 class ParquetTable(ChunkedTable):
@@ -90,11 +90,10 @@ class ParquetTable(ChunkedTable):
     def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
         pyarrow = import_module("pyarrow")
         names = list(self.names or ())
+        size = max(BATCH // (8 * len(names)), 1)
         for file in self.files:
             with self._reader(file) as reader:
-                batches = reader.iter_batches(
-                    max(min(n_rows, 1 << 16), LEAST_BATCH), columns=names, use_threads=False
-                )
+                batches = reader.iter_batches(size, columns=names, use_threads=False)
                 while True:
                     try:
                         batch = next(batches, None)

@@ -15,7 +15,7 @@ from sticktree.chunks.scratch import Scratch
 from sticktree.chunks.slots import Buffer, Slot, write
 from sticktree.chunks.table import ChunkedTable
 from sticktree.chunks.workers import fold
-from sticktree.engine.parallel.measure import Scale, measure
+from sticktree.engine.parallel.measure import Reach, Scale, measure
 from sticktree.engine.parallel.partition import BLOCK, partition
 from sticktree.engine.parallel.rows import Extent
 
@@ -24,7 +24,7 @@ __all__ = ["CHUNK_BYTES", "PreparedTable", "measure_table", "rows_of_chunk"]
 CHUNK_BYTES = 64_000_000
 """Size of the rows of a chunk, as they are prepared."""
 CHUNKS = 4  # for each thread at least, if there are enough rows: so all threads have work
-MEASURED = 1 << 15  # rows that are measured at a time
+MEASURED_BYTES = 1 << 20  # of rows that are measured at a time
 
 
 def rows_of_chunk(n_rows: int, n_columns: int, n_threads: int) -> int:
@@ -34,7 +34,7 @@ def rows_of_chunk(n_rows: int, n_columns: int, n_threads: int) -> int:
     return BLOCK * max(min(fitting // BLOCK, -(-balanced // BLOCK)), 1)
 
 
-def measure_table(table: ChunkedTable) -> Scale:
+def measure_table(table: ChunkedTable, n_threads: int = 1) -> Scale:
     """Return means and standard deviations of the columns; the table is read three times.
 
     They are the same as those of the rows in memory, to the last bit.
@@ -44,33 +44,40 @@ def measure_table(table: ChunkedTable) -> Scale:
     ValueError
         If entries are infinite, or a column has no value at all.
     """
+    height = max(MEASURED_BYTES // (8 * table.n_columns), 1)
 
     def each(of_piece: Callable[[FloatArray], Any]) -> list[Any]:
         # What comes back of each piece is a few numbers for every column.
-        return [of_piece(rows) for _, rows in _finite(table)]
+        found = fold(table.chunks(height), lambda chunk: [of_piece(chunk[1])], _extended, n_threads)
+        if isinstance(found[0], Reach):
+            _check_reach(table, found, height)
+        return found
 
-    with np.errstate(invalid="ignore"):  # of columns that have no value, which are told below
-        scale = measure(each)
-    empty = np.flatnonzero(scale.reach.seen == 0)
+    return measure(each)
+
+
+def _extended(first: list[Any], second: list[Any]) -> list[Any]:
+    first.extend(second)
+    return first
+
+
+def _check_reach(table: ChunkedTable, pieces: list[Reach], height: int) -> None:
+    """Say which row has an infinite entry, or which column has no value."""
+    if not all(np.isfinite(piece.largest).all() for piece in pieces):
+        for first, rows in table.chunks(height):
+            wrong = np.isinf(rows).any(axis=1)
+            if wrong.any():
+                raise ValueError(
+                    f"{table.name} contains infinity in row {first + int(wrong.argmax())}; remove "
+                    "such rows, or write NaN for what is missing"
+                )
+    empty = np.flatnonzero(sum(piece.seen for piece in pieces) == 0)
     if empty.size:
         label = empty[0] if table.names is None else repr(table.names[empty[0]])
         raise ValueError(
             f"{table.name} must have a value in every column, got only NaN in column {label}; "
             "leave such columns out"
         )
-    return scale
-
-
-def _finite(table: ChunkedTable) -> Iterator[tuple[int, FloatArray]]:
-    """Yield chunks, or say which row has an infinite entry."""
-    for first, rows in table.chunks(MEASURED):
-        wrong = np.isinf(rows).any(axis=1)
-        if wrong.any():
-            raise ValueError(
-                f"{table.name} contains infinity in row {first + int(wrong.argmax())}; remove such "
-                "rows, or write NaN for what is missing"
-            )
-        yield first, rows
 
 
 class PreparedTable:
@@ -85,7 +92,8 @@ class PreparedTable:
     the number of rows N. Rows with gaps need 8 D bytes more in passes. On disk there are
     N · 8 (D + 1) bytes, and 5 N for each chain. A table that can be read in large pieces only, such
     as an array of zarr with chunks of more than c rows, needs the memory of two such pieces
-    besides.
+    besides; of Parquet files, Arrow holds a page of each column and some tens of megabytes for
+    itself.
 
     Parameters
     ----------
