@@ -73,6 +73,17 @@ class ChunkedTable:
             other.names = tuple(self.names[column] for column in columns)
         return other
 
+    def named(self, names: Sequence[str]) -> Self:
+        """Return the table with other names of its columns."""
+        if len(names) != self.n_columns:
+            raise ValueError(
+                f"names must be {self.n_columns}, one for each column of {self.name}, got "
+                f"{len(names)}"
+            )
+        other = self.select(range(self.n_columns))
+        other.names = tuple(names)
+        return other
+
     def check_numbers(self) -> None:
         """Say which of the columns that are read does not hold numbers."""
 
