@@ -40,11 +40,16 @@ class ParquetTable(ChunkedTable):
             raise ValueError(f"{path} has no rows")
         self.names, self.columns = self.file_names, tuple(range(len(self.file_names)))
 
+    @property
+    def _read_names(self) -> list[str]:
+        """Names that the columns have in the files."""
+        return [self.file_names[column] for column in self.columns]
+
     def check_numbers(self) -> None:
         """Say which of the columns that are read does not hold numbers."""
         for file in self.files:
             for name, kind in self._not_numbers(file):
-                if name in (self.names or ()):
+                if name in self._read_names:
                     raise ValueError(
                         f"{file} must hold numbers only, but column {name!r} is of type {kind}"
                     )
@@ -89,7 +94,7 @@ class ParquetTable(ChunkedTable):
 
     def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
         pyarrow = import_module("pyarrow")
-        names = list(self.names or ())
+        names = self._read_names
         size = max(BATCH // (8 * len(names)), 1)
         for file in self.files:
             with self._reader(file) as reader:
