@@ -1,6 +1,9 @@
 """Passes over files give what passes over memory give, to the last bit."""
 
 import gc
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -199,6 +202,32 @@ def test_folders_that_cannot_serve(tmp_path):
         prepared(clouds(10, 2), n_threads=0)
     with pytest.raises(ValueError, match="chunk_rows must be an integer of at least 1, got 0"):
         prepared(clouds(10, 2), chunk_rows=0)
+    with (
+        prepared(clouds(10, 2)) as table,
+        pytest.raises(ValueError, match="n_threads must be an integer of at least 1, got 0"),
+    ):
+        ChunkedRows(table, n_threads=0)
+
+
+@pytest.mark.parametrize("end", ["", "raise RuntimeError", "raise KeyboardInterrupt"])
+def test_nothing_is_left_when_the_program_ends(tmp_path, end):
+    program = (
+        f"from sticktree.chunks.scratch import Scratch\nscratch = Scratch({str(tmp_path)!r})\n"
+    )
+    program += f"(scratch.path / 'file').touch()\nprint('made')\n{end}"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "made\n", done.stderr
+    assert (done.returncode == 0) == (end == "")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_fork_removes_nothing(tmp_path):
+    from sticktree.chunks.scratch import _remove
+
+    _remove(tmp_path, os.getpid() + 1)
+    assert tmp_path.exists()
 
 
 def test_a_place_in_memory_is_avoided(tmp_path, monkeypatch):

@@ -39,8 +39,8 @@ def table(request, tmp_path):
         frame.to_parquet(path, row_group_size=130)
     elif form == "folder":
         path.mkdir()
-        for k in range(11):  # part.10 comes after part.9
-            frame[k * 100 : (k + 1) * 100].to_parquet(path / f"part.{k}.parquet")
+        for k in range(12):  # part.10 comes after part.9
+            frame[k * 90 : (k + 1) * 90].to_parquet(path / f"part.{k}.parquet")
         (path / "_SUCCESS").touch()
     else:
         zarr.create_array(path, data=x, chunks=(120, 2), zarr_format=3 if form == "zarr" else 2)

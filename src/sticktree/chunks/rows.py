@@ -59,7 +59,8 @@ class ChunkedRows:
 
     def __init__(self, prepared: PreparedTable, n_threads: int | None = None) -> None:
         self.prepared, self.extent = prepared, prepared.extent
-        self.n_threads = check_integer("n_threads", n_threads or prepared.n_threads, minimum=1)
+        n_threads = prepared.n_threads if n_threads is None else n_threads
+        self.n_threads = check_integer("n_threads", n_threads, minimum=1)
         self.folder = prepared.scratch.path / f"chain-{next(CHAINS)}"
         n_bytes = sum(slot.state_bytes for slot in prepared.slots)
         self._remove = removed_with(self, self.folder)
