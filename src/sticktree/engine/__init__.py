@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sticktree.engine.interface import Engine
+from sticktree.engine.interface import Engine, ParallelChainMaker
 from sticktree.model import Model
 
-__all__ = ["engine_of"]
+__all__ = ["engine_of", "parallel_chain_of"]
 
 
 def engine_of(model: Model) -> Engine:
@@ -19,3 +19,14 @@ def engine_of(model: Model) -> Engine:
     from sticktree.engine.predictive import predictives
 
     return Engine(Chain, predictives)
+
+
+def parallel_chain_of(model: Model) -> ParallelChainMaker:
+    """Return the class of chains that sample a model given `Rows`, for many rows."""
+    if model.leaf_noise == "own":
+        from sticktree.engine.parallel.own_chain import OwnParallelChain
+
+        return OwnParallelChain
+    from sticktree.engine.parallel.shared_chain import SharedParallelChain
+
+    return SharedParallelChain
