@@ -1,11 +1,14 @@
 """A fitted mixture answers about tables that are read in chunks."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from sticktree import DFPMixture
 from sticktree.chunks import answers, open_table
+from sticktree.posterior.diagnostics import ConvergenceWarning
 
 QUESTIONS = ("score_samples", "predict", "predict_proba", "transform")
 
@@ -27,7 +30,9 @@ def fitted(rows):
     mixture = DFPMixture(
         covariance_type="full", leaf_noise="shared", n_chains=2, n_warmup=20, n_draws=20
     )
-    return mixture.set_params(random_state=0).fit(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of so short a run
+        return mixture.set_params(random_state=0).fit(rows)
 
 
 def test_answers_are_those_of_all_rows_at_once(rows, tmp_path, monkeypatch):

@@ -84,18 +84,33 @@ def test_a_whole_chain_is_the_same():
     x = clouds(3000, 2, 0.01)
     model = Model(np.ones(3), covariance_type="full")
 
-    def trees(rows):
+    def states(rows):
         chain = SharedParallelChain(rows, model, np.random.default_rng(0))
-        out = []
         for _ in range(4):
             chain.sweep()
-            tree = chain.tree()
-            out.append((tree.parent, tree.leaf))
-        return tuple(out)
+            number = np.arange(chain.state.nodes.size)
+            yield tuple(chain.sums), chain.anchor, chain._labels(number), chain.factor
 
-    expected = trees(in_memory(x, n_threads=2))
+    expected = tuple(states(in_memory(x, n_threads=2)))
     with prepared(x, chunk_rows=700, n_threads=2) as table:
-        assert same(trees(ChunkedRows(table)), expected)
+        assert same(tuple(states(ChunkedRows(table))), expected)
+
+
+def test_it_is_a_store_like_the_one_in_memory():
+    from sticktree.store import MemoryStore, some_rows
+
+    x = clouds(3000, 2, 0.01)
+    scale = measure_table(open_table(x))
+    memory = MemoryStore((x - scale.centre) / scale.spread)
+    with prepared(x, chunk_rows=700, n_threads=3) as table:
+        assert table.shape == memory.shape
+        assert table.digest() == memory.digest()
+        assert same(some_rows(table, 100), some_rows(memory, 100))
+        rows = table.rows(2)
+        rows.assign(told(rows.extent))
+        some = np.array([7, 3, 2999])
+        labels = rows.labels(np.arange(9), np.empty(0, np.int64), some)
+        assert same(labels, rows.labels(np.arange(9), np.empty(0, np.int64))[some])
 
 
 # ---- files and folders -------------------------------------------------------------------------

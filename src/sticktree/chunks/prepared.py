@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from sticktree.chunks.table import ChunkedTable
 from sticktree.chunks.workers import fold
 from sticktree.engine.parallel.measure import Reach, Scale, measure
 from sticktree.engine.parallel.partition import BLOCK, partition
-from sticktree.engine.parallel.rows import Extent
+from sticktree.engine.parallel.rows import Extent, Rows
 
 __all__ = ["CHUNK_BYTES", "PreparedTable", "measure_table", "rows_of_chunk"]
 
@@ -83,7 +84,7 @@ def _check_reach(table: ChunkedTable, pieces: list[Reach], height: int) -> None:
 class PreparedTable:
     """The rows of a table as the sampler for many rows wants them, in files of a chunk each.
 
-    Chains share it and do not change it; each has a :class:`~sticktree.chunks.rows.ChunkedRows` of
+    It is a :class:`~sticktree.store.Store`. Chains share it and do not change it; each has a :class:`~sticktree.chunks.rows.ChunkedRows` of
     its own. The files are removed by `close`, with this object, or when the program ends.
 
     Let c be the number of rows of a chunk, D that of columns and t that of threads. Beyond what
@@ -133,8 +134,8 @@ class PreparedTable:
         try:
             with self.scratch.filling(n_bytes):
                 found = fold(
-                    enumerate(table.chunks(self.chunk_rows)),
-                    lambda chunk: [self._prepared(*chunk, centre, spread)],
+                    enumerate(self._standardised(table, centre, spread)),
+                    lambda chunk: [self._prepared(*chunk)],
                     lambda first, second: first + second,
                     self.n_threads,
                 )
@@ -146,13 +147,24 @@ class PreparedTable:
         self.extent = _joined([extent for _, extent in found])
         self._size: int = max(slot.row_bytes + slot.state_bytes for slot in self.slots)
 
-    def _prepared(
-        self, index: int, chunk: tuple[int, FloatArray], centre: FloatArray, spread: FloatArray
-    ) -> tuple[Slot, Extent]:
-        """Write the rows of a chunk, which are overwritten."""
+    def _standardised(
+        self, table: ChunkedTable, centre: FloatArray, spread: FloatArray
+    ) -> Iterator[tuple[int, FloatArray]]:
+        """Yield chunks in the units of the engine, and follow their digest."""
+        digest = hashlib.sha256()
+        for first, x in table.chunks(self.chunk_rows):
+            x -= centre
+            x /= spread
+            np.copyto(x, np.nan, where=np.isnan(x))  # NaN has many forms, and all are the same
+            digest.update(x.data)
+            box = [x]
+            del x
+            yield first, box.pop()
+        self._digest = digest.hexdigest()
+
+    def _prepared(self, index: int, chunk: tuple[int, FloatArray]) -> tuple[Slot, Extent]:
+        """Arrange the rows of a chunk, and write them."""
         first, x = chunk
-        x -= centre
-        x /= spread
         part = partition(x, first)
         slot = Slot(
             self.scratch.path / f"{index:06d}.rows",
@@ -176,6 +188,21 @@ class PreparedTable:
                 yield buffer
             finally:
                 self._buffers.append(buffer)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.extent.n, self.dimension
+
+    def rows(self, n_threads: int) -> Rows:
+        """Return the rows for one chain, with labels of its own."""
+        from sticktree.chunks.rows import ChunkedRows
+
+        return ChunkedRows(self, n_threads)
+
+    def digest(self) -> str:
+        """Return a number that is the same for the same rows only, also for those in memory."""
+        return self._digest
 
     @property
     def peak_bytes(self) -> int:

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import check_integer
+from sticktree.checks import IntArray, check_integer
 from sticktree.chunks.prepared import PreparedTable
 from sticktree.chunks.scratch import removed_with
 from sticktree.chunks.slots import Buffer, Slot, read_into, write
@@ -144,8 +144,13 @@ class ChunkedRows:
             work, lambda a, b: Halved(merge(a.tally, b.tally), np.asarray(a.gain + b.gain))
         )
 
-    def labels(self, of_leaf: npt.NDArray[np.int64], of_half: npt.NDArray[np.int64]) -> Labels:
-        """Return the leaf of each row after the last passes, in the order of their numbers."""
+    def labels(
+        self,
+        of_leaf: npt.NDArray[np.int64],
+        of_half: npt.NDArray[np.int64],
+        numbers: IntArray | None = None,
+    ) -> Labels:
+        """Return the leaves of rows after the last passes: of all in order, or of some."""
         out = np.empty(self.extent.n, dtype=np.int32)
 
         def work(slot: Slot, part: Partition, state: Buffer) -> None:
@@ -153,7 +158,7 @@ class ChunkedRows:
             final_labels(part, *slot.state(state), of_leaf, of_half, out, 0)
 
         self._fold(work, lambda first, second: None, numbers_only=True)
-        return out
+        return out if numbers is None else out[numbers]
 
 
 def _chained(first: list[Picked], second: list[Picked]) -> list[Picked]:
