@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sticktree.engine.parallel.rows import Extent, Rows
 
 __all__ = ["CHUNK_BYTES", "PreparedTable", "measure_table", "rows_of_chunk"]
 
+Result = TypeVar("Result")
 CHUNK_BYTES = 64_000_000
 """Size of the rows of a chunk, as they are prepared."""
 CHUNKS = 4  # for each thread at least, if there are enough rows: so all threads have work
@@ -47,11 +48,11 @@ def measure_table(table: ChunkedTable, n_threads: int = 1) -> Scale:
     """
     height = max(MEASURED_BYTES // (8 * table.n_columns), 1)
 
-    def each(of_piece: Callable[[FloatArray], Any]) -> list[Any]:
+    def each(function: Callable[[FloatArray], Result]) -> list[Result]:
         # What comes back of each piece is a few numbers for every column.
-        found = fold(table.chunks(height), lambda chunk: [of_piece(chunk[1])], _extended, n_threads)
+        found = fold(table.chunks(height), lambda chunk: [function(chunk[1])], _extended, n_threads)
         if isinstance(found[0], Reach):
-            _check_reach(table, found, height)
+            _check_reach(table, cast("list[Reach]", found), height)
         return found
 
     return measure(each)
