@@ -65,7 +65,7 @@ def _times(path: Path, n_rows: int, rounds: int) -> Iterator[Row]:
     both = median(seconds[0]), median(seconds[1])
     yield Row(
         f"rows in files: one sweep, {size}, {ours.leaves.size} leaves, {THREADS} threads, "
-        f"{len(prepared.slots)} chunks, against memory",
+        f"{len(prepared.arranged()[0])} chunks, against memory",
         duration(both[0]),
         duration(both[1]),
         f"{both[0] / both[1]:.2f}",

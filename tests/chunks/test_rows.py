@@ -113,6 +113,20 @@ def test_it_is_a_store_like_the_one_in_memory():
         assert same(labels, rows.labels(np.arange(9), np.empty(0, np.int64))[some])
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.02])
+def test_rows_that_are_spread_are_the_same(gaps, tmp_path):
+    x = clouds(3000, 2, gaps)
+    jitter = np.array([0.1, 0.02])
+    scale = measure_table(open_table(x))
+    memory = ThreadedRows(partition((x - scale.centre) / scale.spread, 0, jitter))
+    with prepared(x, chunk_rows=700, n_threads=2) as table:
+        rows = [ChunkedRows(table, 2, jitter), ChunkedRows(table, 1, jitter.copy())]
+        assert len(list(table.scratch.path.glob("*.rows"))) == 2 * 5
+        assert same(all_passes(rows[0]), all_passes(memory))
+        assert same(all_passes(rows[1]), all_passes(memory))
+        assert not same(all_passes(ChunkedRows(table)), all_passes(memory))
+
+
 # ---- files and folders -------------------------------------------------------------------------
 
 
@@ -138,10 +152,10 @@ def test_the_files_have_the_size_that_is_told(tmp_path):
     x[::10, 1] = np.nan
     with prepared(x, chunk_rows=400) as table:
         rows = ChunkedRows(table)
-        for slot in table.slots:
+        for slot in table.arranged()[0]:
             assert slot.path.stat().st_size == slot.row_bytes
             assert rows._state(slot).stat().st_size == slot.state_bytes
-        assert sum(slot.n_whole + slot.n_gaps for slot in table.slots) == 1000
+        assert sum(slot.n_whole + slot.n_gaps for slot in table.arranged()[0]) == 1000
 
 
 def test_nothing_is_left_where_the_rows_cannot_be_read(tmp_path):
@@ -201,11 +215,11 @@ def test_a_disk_that_fills_up_on_the_way(tmp_path, monkeypatch, n_threads):
 def test_scratch_files_that_vanish_are_told():
     with prepared(clouds(1000, 2), chunk_rows=300) as table:
         rows = ChunkedRows(table)
-        with table.slots[1].path.open("r+b") as file:
+        with table.arranged()[0][1].path.open("r+b") as file:
             file.truncate(100)
         with pytest.raises(OSError, match=r"000001\.rows was cut short"):
             rows.assign(told(rows.extent))
-        table.slots[1].path.unlink()
+        table.arranged()[0][1].path.unlink()
         with pytest.raises(OSError, match=r"000001\.rows was removed"):
             rows.assign(told(rows.extent))
 

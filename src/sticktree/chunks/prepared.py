@@ -13,7 +13,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
 from sticktree.chunks.scratch import Scratch
-from sticktree.chunks.slots import Buffer, Slot, write
+from sticktree.chunks.slots import Buffer, Slot, read_into, write
 from sticktree.chunks.table import ChunkedTable
 from sticktree.chunks.workers import fold
 from sticktree.engine.parallel.measure import Reach, Scale, measure
@@ -85,17 +85,20 @@ def _check_reach(table: ChunkedTable, pieces: list[Reach], height: int) -> None:
 class PreparedTable:
     """The rows of a table as the sampler for many rows wants them, in files of a chunk each.
 
-    It is a :class:`~sticktree.store.Store`. Chains share it and do not change it; each has a :class:`~sticktree.chunks.rows.ChunkedRows` of
-    its own. The files are removed by `close`, with this object, or when the program ends.
+    It is a :class:`~sticktree.store.Store`. Chains share it and do not change it; each has a
+    :class:`~sticktree.chunks.rows.ChunkedRows` of its own. The files are removed by `close`, with
+    this object, or when the program ends.
 
     Let c be the number of rows of a chunk, D that of columns and t that of threads. Beyond what
     the program holds anyway, t · c · 24 (D + 1) bytes of memory are needed while the files are
     made, and t · c · (8 D + 13) bytes in every pass, for all chains together: neither depends on
     the number of rows N. Rows with gaps need 8 D bytes more in passes. On disk there are
-    N · 8 (D + 1) bytes, and 5 N for each chain. A table that can be read in large pieces only, such
-    as an array of zarr with chunks of more than c rows, needs the memory of two such pieces
-    besides; of Parquet files, Arrow holds a page of each column and some tens of megabytes for
-    itself.
+    N · 8 (D + 1) bytes, and 5 N for each chain. Rows that are spread by a jitter are written
+    besides, as large again, which takes t · c · 40 (D + 1) bytes of memory.
+
+    A table that can be read in large pieces only, such as an array of zarr with chunks of more than
+    c rows, needs the memory of two such pieces besides; of Parquet files, Arrow holds a page of
+    each column and some tens of megabytes for itself.
 
     Parameters
     ----------
@@ -143,10 +146,39 @@ class PreparedTable:
         except BaseException:
             self.scratch.close()
             raise
-        found.sort()
-        self.slots = [slot for slot, _ in found]
-        self.extent = _joined([extent for _, extent in found])
-        self._size: int = max(slot.row_bytes + slot.state_bytes for slot in self.slots)
+        self._arranged: dict[bytes | None, tuple[list[Slot], Extent]] = {None: _sorted(found)}
+        self._arranging = threading.Lock()
+        slots, self.extent = self._arranged[None]
+        self._size: int = max(slot.row_bytes + slot.state_bytes for slot in slots)
+
+    def arranged(self, jitter: FloatArray | None = None) -> tuple[list[Slot], Extent]:
+        """Return where the rows are, spread by ``jitter`` if it is given, and their extent."""
+        key = None if jitter is None else jitter.tobytes()
+        with self._arranging:  # chains that want the same rows wait for each other
+            if key not in self._arranged:
+                slots = self._arranged[None][0]
+                name = f"-{len(self._arranged)}"
+                with self.scratch.filling(sum(slot.row_bytes for slot in slots)):
+                    self._arranged[key] = _sorted(
+                        fold(
+                            slots,
+                            lambda slot: [self._spread(slot, name, jitter)],
+                            lambda first, second: first + second,
+                            self.n_threads,
+                        )
+                    )
+            return self._arranged[key]
+
+    def _spread(self, slot: Slot, name: str, jitter: FloatArray | None) -> tuple[Slot, Extent]:
+        """Write the rows of a partition again, spread."""
+        x = np.empty((slot.n_whole + slot.n_gaps, self.dimension))
+        with self.buffer() as buffer:
+            read_into(slot.path, buffer[: slot.row_bytes])
+            part = slot.part(buffer)
+            for row, y, size in zip(part.row, part.y, part.filled, strict=True):
+                x[row[:size] - np.uint64(slot.first)] = y[:, :size].T
+            x[part.gap_row - np.uint64(slot.first)] = part.gap_y
+        return self._written(f"{slot.path.stem}{name}", slot.first, x, jitter)
 
     def _standardised(
         self, table: ChunkedTable, centre: FloatArray, spread: FloatArray
@@ -165,15 +197,15 @@ class PreparedTable:
 
     def _prepared(self, index: int, chunk: tuple[int, FloatArray]) -> tuple[Slot, Extent]:
         """Arrange the rows of a chunk, and write them."""
-        first, x = chunk
-        part = partition(x, first)
-        slot = Slot(
-            self.scratch.path / f"{index:06d}.rows",
-            first,
-            int(part.filled.sum()),
-            part.gap_row.size,
-            self.dimension,
-        )
+        return self._written(f"{index:06d}", *chunk, None)
+
+    def _written(
+        self, name: str, first: int, x: FloatArray, jitter: FloatArray | None
+    ) -> tuple[Slot, Extent]:
+        part = partition(x, first, jitter)
+        path = self.scratch.path / f"{name}.rows"
+        n_whole = int(part.filled.sum())
+        slot = Slot(path, first, n_whole, part.gap_row.size, self.dimension)
         write(slot.path, (part.row, part.gap_row, part.y, part.gap_y))
         return slot, Extent.of(part)
 
@@ -195,11 +227,11 @@ class PreparedTable:
         """Numbers of rows and columns."""
         return self.extent.n, self.dimension
 
-    def rows(self, n_threads: int) -> Rows:
+    def rows(self, n_threads: int, jitter: FloatArray | None = None) -> Rows:
         """Return the rows for one chain, with labels of its own."""
         from sticktree.chunks.rows import ChunkedRows
 
-        return ChunkedRows(self, n_threads)
+        return ChunkedRows(self, n_threads, jitter)
 
     def digest(self) -> str:
         """Return a number that is the same for the same rows only, also for those in memory."""
@@ -225,8 +257,11 @@ class PreparedTable:
         self.close()
 
 
-def _joined(extents: list[Extent]) -> Extent:
-    return Extent(
+def _sorted(found: list[tuple[Slot, Extent]]) -> tuple[list[Slot], Extent]:
+    """Return partitions in the order of their rows, and the extent of all."""
+    found.sort()
+    extents = [extent for _, extent in found]
+    return [slot for slot, _ in found], Extent(
         sum(extent.n for extent in extents),
         max(extent.largest for extent in extents),
         extents[0].dimension,

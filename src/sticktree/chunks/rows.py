@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import IntArray, check_integer
+from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.chunks.prepared import PreparedTable
 from sticktree.chunks.scratch import removed_with
 from sticktree.chunks.slots import Buffer, Slot, read_into, write
@@ -55,19 +55,27 @@ class ChunkedRows:
     n_threads : int or None, default=None
         How many threads make a pass. None takes as many as prepared the table; there are never more
         at work than that, in all chains together.
+    jitter : float array, shape (D,), or None, default=None
+        Width of the interval that entries of each column are spread over.
     """
 
-    def __init__(self, prepared: PreparedTable, n_threads: int | None = None) -> None:
-        self.prepared, self.extent = prepared, prepared.extent
+    def __init__(
+        self,
+        prepared: PreparedTable,
+        n_threads: int | None = None,
+        jitter: FloatArray | None = None,
+    ) -> None:
+        self.prepared = prepared
+        self.slots, self.extent = prepared.arranged(jitter)
         n_threads = prepared.n_threads if n_threads is None else n_threads
         self.n_threads = check_integer("n_threads", n_threads, minimum=1)
         self.folder = prepared.scratch.path / f"chain-{next(CHAINS)}"
-        n_bytes = sum(slot.state_bytes for slot in prepared.slots)
+        n_bytes = sum(slot.state_bytes for slot in self.slots)
         self._remove = removed_with(self, self.folder)
         try:
             with prepared.scratch.filling(n_bytes):
                 self.folder.mkdir()
-                for slot in prepared.slots:  # room on the disk is taken now, not in mid-sweep
+                for slot in self.slots:  # room on the disk is taken now, not in mid-sweep
                     labels = np.zeros(slot.label_bytes, dtype=np.uint8)
                     write(self._state(slot), (labels, np.full(slot.side_bytes, -1, dtype=np.int8)))
         except BaseException:
@@ -97,7 +105,7 @@ class ChunkedRows:
                 state = buffer[slot.row_bytes :][: slot.state_bytes]
                 return work(slot, slot.part(buffer), state)
 
-        return fold(self.prepared.slots, on, merged, self.n_threads)
+        return fold(self.slots, on, merged, self.n_threads)
 
     def sample(self, salt: int, limit: int) -> Picked:
         """Return the rows whose rank by the salt is below the limit."""
