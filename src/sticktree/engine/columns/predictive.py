@@ -71,7 +71,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[C
 
 
 def _seed(draw: Draw) -> int:
-    """Return a seed that depends on the draw alone: new branches give the same answer every time."""
+    """Return a seed of the draw alone: new branches give the same answer every time."""
     return int(np.float64(draw.log_joint).view(np.uint64))
 
 
@@ -151,6 +151,11 @@ class ColumnsPredictive:
 
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of each row of the data given all others."""
+        if self.state.leaf.size == 0:
+            raise ValueError(
+                "leave-one-out densities need the rows of the data one by one: fit with "
+                'algorithm="gibbs"'
+            )
         return leave_one_out(self.state, self.raw, self._words.copy())
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.philox import philox, uniform_of
+from sticktree.engine.parallel.philox import Word, philox, uniform_of
 from sticktree.jit import jit
 
 __all__ = ["BLOCK", "Partition", "partition"]
@@ -66,7 +66,7 @@ def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Pa
 
 
 @jit
-def _spread(x: FloatArray, first: int, width: FloatArray) -> None:
+def _spread(x: FloatArray, first: Word, width: FloatArray) -> None:
     """Add uniform noise, which depends on the number of the row and the column alone."""
     none = np.uint64(0)
     for i in range(x.shape[0]):
