@@ -24,7 +24,7 @@ from sticktree.model import Model
 
 DIMENSION, CLUSTERS, THREADS = 4, 100, 2
 SWEEPS = Target(1.5)
-MEMORY = Target(1.0)  # of what is stated, and of what any small run takes
+MEMORY = Target(1.1)  # of what is stated; the rest is stacks of threads and what malloc keeps
 
 
 def rows(quick: bool = False) -> Iterator[Row]:

@@ -109,7 +109,7 @@ def peaks(tmp_path_factory):
 @pytest.mark.parametrize(("form", "besides"), [("npy", 15 * MEGABYTE), ("parquet", 85 * MEGABYTE)])
 def test_the_peak_is_as_stated(peaks, form, besides):
     stated, found = peaks[form]
-    assert stated == N_THREADS * CHUNK_ROWS * 24 * (DIMENSION + 1)
+    assert stated == N_THREADS * CHUNK_ROWS * (25 * DIMENSION + 24)
     assert found < stated + besides
 
 

@@ -90,7 +90,7 @@ class PreparedTable:
     this object, or when the program ends.
 
     Let c be the number of rows of a chunk, D that of columns and t that of threads. Beyond what
-    the program holds anyway, t · c · 24 (D + 1) bytes of memory are needed while the files are
+    the program holds anyway, t · c · (25 D + 24) bytes of memory are needed while the files are
     made, and t · c · (8 D + 13) bytes in every pass, for all chains together: neither depends on
     the number of rows N. Rows with gaps need 8 D bytes more in passes. On disk there are
     N · 8 (D + 1) bytes, and 5 N for each chain. Rows that are spread by a jitter are written
@@ -240,7 +240,7 @@ class PreparedTable:
     @property
     def peak_bytes(self) -> int:
         """Memory that making it took at most, and that all passes take at most."""
-        making = self.chunk_rows * 24 * (self.dimension + 1)
+        making = self.chunk_rows * (25 * self.dimension + 24)
         return self.n_threads * max(making, self._size)
 
     def close(self) -> None:
