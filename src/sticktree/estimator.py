@@ -331,9 +331,15 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
 
     def _given(self, X: Any, sample_weight: Any, algorithm: str, going_on: bool) -> Given:  # noqa: N803
         """Read the rows and bring them into the units of the engine."""
+        from sticktree.chunks.table import ChunkedTable
+
+        known = self._preparation if going_on else None
+        if isinstance(X, ChunkedTable):
+            from sticktree.chunks.given import given_rows
+
+            return given_rows(self, X, sample_weight, algorithm, known)
         table = self._read(X, reset=not going_on)
         rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
-        known = self._preparation if going_on else None
         return Given.of_table(table, rows, self.standardize, algorithm, known)
 
     def _chosen(

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.chunkwise import chunkwise
 from sticktree.clusters import Clusters
 from sticktree.engine import engine_of
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
@@ -37,6 +38,7 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
     columns_: Columns
     selection_: Selection | None
 
+    @chunkwise
     def score_samples(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return the log predictive density of every row, in the user's units.
 
@@ -88,15 +90,18 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
         weights = {name: w / total for name, w in weights.items()}
         return Stack(weights, self.selection_, self._preparation, self._data)
 
+    @chunkwise
     def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
         """Return the probability of every row to be with each cluster at a level."""
         x, level = self._asked(X), self._level(level)
         return self._memberships(x, self._labels_at(level), level)
 
+    @chunkwise
     def predict(self, X: npt.ArrayLike, level: int | None = None) -> IntArray:  # noqa: N803
         """Return the most probable cluster of every row at a level."""
         return np.asarray(self.predict_proba(X, level).argmax(axis=1), dtype=np.int32)
 
+    @chunkwise
     def transform(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return the soft membership of every row in every cluster, level by level."""
         check_is_fitted(self)
