@@ -255,6 +255,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     _done: Schedule
     _fitted_with: dict[str, str]
     _runs: list[Run]
+    _digest: str  # of the data
     selection_: Selection | None
 
     # ---- learning ----------------------------------------------------------------------------
@@ -311,6 +312,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         self._preparation, self._runs, self._fitted_with = given.preparation, runs, known
         self._model_, self._done = model, schedule
         self._data, self._rows, self._outside = given.data, given.rows, given.outside
+        self._kept, self._digest = given.kept(), given.digest
         self.algorithm_ = "gibbs" if given.store is None else "parallel"
         self.columns_: Columns = given.preparation.columns
         self.selection_ = selection
@@ -455,7 +457,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
                 f"{changed[0]} must be that of the last fit, {self._fitted_with[changed[0]]}, when "
                 f"warm_start=True goes on, got {known[changed[0]]}"
             )
-        if not np.array_equal(given.data, self._data, equal_nan=True):
+        if given.digest != self._digest:
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
