@@ -1,0 +1,140 @@
+"""What workers do: every function is one of its arguments alone, so that it can be done again."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.engine.parallel.assign import PICK, PICK_SALT, Labels, Tally
+from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.halves import Units
+from sticktree.engine.parallel.partition import Partition, partition
+from sticktree.engine.parallel.rows import (
+    Extent,
+    Halved,
+    Labelled,
+    Picked,
+    Seated,
+    Sided,
+    assign,
+    final_labels,
+    halve,
+    join_picks,
+    merge,
+    pick,
+    products,
+)
+from sticktree.engine.parallel.sums import Grid
+
+__all__ = [
+    "add_up",
+    "assign_rows",
+    "halve_rows",
+    "join_extents",
+    "join_halved",
+    "join_samples",
+    "join_seated",
+    "label_rows",
+    "multiply_rows",
+    "prepare",
+    "sample_rows",
+    "second",
+]
+
+Second = TypeVar("Second")
+
+
+def second(both: tuple[object, Second]) -> Second:
+    """Return what goes on from a task; what comes first stays on its worker."""
+    return both[1]
+
+
+def prepare(x: FloatArray, first: int, centre: FloatArray, spread: FloatArray) -> Partition:
+    """Standardise and arrange rows, the first of which has number ``first``."""
+    return partition((x - centre) / spread, first)
+
+
+def assign_rows(part: Partition, told: Components) -> tuple[Labelled, Seated]:
+    """Let the rows of a partition choose their leaves."""
+    labelled = Labelled.empty(part)
+    tally = assign(part, told, labelled, _all_of(part))
+    limits = int(told.words[PICK_SALT]), int(told.words[PICK])
+    return labelled, Seated(tally, pick(part, *limits, labelled))
+
+
+def halve_rows(
+    part: Partition, seated: tuple[Labelled, Seated], units: Units, grid: Grid
+) -> tuple[Sided, Halved]:
+    """Let the rows of a partition choose their halves."""
+    sided = Sided.empty(part)
+    return sided, halve(part, units, seated[0], sided, grid, _all_of(part))
+
+
+def label_rows(
+    part: Partition,
+    first: int,
+    seated: tuple[Labelled, Seated] | None,
+    halved: tuple[Sided, Halved] | None,
+    of_leaf: npt.NDArray[np.int64],
+    of_half: npt.NDArray[np.int64],
+) -> Labels:
+    """Return the leaves of the rows of a partition, in the order of their numbers."""
+    out = np.empty(part.n_rows, dtype=np.int32)
+    labelled = Labelled.empty(part) if seated is None else seated[0]
+    sided = Sided.empty(part) if halved is None else halved[0]
+    final_labels(part, labelled, sided, of_leaf, of_half, out, first)
+    return out
+
+
+def sample_rows(part: Partition, salt: int, limit: int) -> Picked:
+    """Return the rows of a partition whose rank by the salt is below the limit."""
+    return pick(part, salt, limit)
+
+
+def multiply_rows(part: Partition, grid: Grid) -> npt.NDArray[np.int64]:
+    """Return Σ y yᵀ of the rows without gaps of a partition."""
+    return products(part, grid, 0, len(part.filled))
+
+
+def join_extents(extents: list[Extent]) -> Extent:
+    """Return the extent of all."""
+    return Extent(
+        sum(extent.n for extent in extents),
+        max(extent.largest for extent in extents),
+        extents[0].dimension,
+        any(extent.gaps for extent in extents),
+    )
+
+
+def join_samples(picks: list[Picked]) -> Picked:
+    """Return all rows that were picked."""
+    return join_picks(picks)
+
+
+def join_seated(parts: list[Seated]) -> Seated:
+    """Return what came back from all rows that chose their leaves."""
+    return Seated(_merged([p.tally for p in parts]), join_picks([p.picked for p in parts]))
+
+
+def join_halved(parts: list[Halved]) -> Halved:
+    """Return what came back from all rows of units."""
+    return Halved(_merged([p.tally for p in parts]), add_up([p.gain for p in parts]))
+
+
+def add_up(parts: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Return the sum of integers."""
+    return np.asarray(np.sum(parts, axis=0))
+
+
+def _merged(tallies: list[Tally]) -> Tally:
+    out = tallies[0]
+    for tally in tallies[1:]:
+        out = merge(out, tally)
+    return out
+
+
+def _all_of(part: Partition) -> tuple[int, int, int, int]:
+    return 0, len(part.filled), 0, part.gap_row.size

@@ -1,0 +1,156 @@
+"""Rows on the workers of a cluster, and passes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.cluster import passes
+from sticktree.cluster.session import Graph, Key, Session
+from sticktree.engine.parallel.assign import Labels
+from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.halves import Units, gain_grid
+from sticktree.engine.parallel.rows import Extent, Halved, Picked, Seated
+from sticktree.engine.parallel.sums import Grid
+
+__all__ = ["DaskRows"]
+
+FAN_IN = 8  # results that one task of a reduction joins
+
+
+class DaskRows:
+    """Rows on workers, as a chain has them: partitions, and the leaves their rows chose last.
+
+    In a pass what rows are told goes to one worker, and from there to the others. Each partition is
+    one task. Their sums are joined on the workers, and one result comes back. The leaves that rows
+    chose stay where they are.
+
+    Parameters
+    ----------
+    parts : list of distributed.Future
+        Partitions that are prepared; several chains may use the same.
+    first : list of int
+        Number of the first row of each.
+    session : Session
+        The run that they belong to.
+    extent : Extent or None, default=None
+        That of all rows, if it is known.
+    """
+
+    def __init__(
+        self, parts: list[Any], first: list[int], session: Session, extent: Extent | None = None
+    ) -> None:
+        self.parts, self.first, self.session = parts, first, session
+        self.n_passes = 0
+        self.seated: list[Any] | None = None  # futures of the last passes
+        self.halved: list[Any] | None = None
+        self.extent: Extent = (
+            self._reduced("extent", lambda part: (Extent.of, part), passes.join_extents)
+            if extent is None
+            else extent
+        )
+
+    def for_another_chain(self) -> DaskRows:
+        """Return the same rows for a chain that makes passes of its own."""
+        return DaskRows(self.parts, self.first, self.session.another(), self.extent)
+
+    def sample(self, salt: int, limit: int) -> Picked:
+        """Return the rows whose rank by the salt is below the limit."""
+        picked: Picked = self._reduced(
+            "sample", lambda part: (passes.sample_rows, part, salt, limit), passes.join_samples
+        )
+        return picked
+
+    def products(self, grid: Grid) -> npt.NDArray[np.int64]:
+        """Return Σ y yᵀ of the rows without gaps, on the grid."""
+        sums: npt.NDArray[np.int64] = self._reduced(
+            "products", lambda part: (passes.multiply_rows, part, grid), passes.add_up
+        )
+        return sums
+
+    def assign(self, told: Components) -> Seated:
+        """Let every row choose its leaf."""
+        self.halved = None
+        self.seated, seated = self._pass(
+            "assign", told, lambda k, told: (passes.assign_rows, self.parts[k], told)
+        )
+        return seated
+
+    def halve(self, units: Units) -> Halved:
+        """Let every row of a unit choose its half."""
+        if self.seated is None:
+            raise RuntimeError("rows choose halves of leaves, and have no leaves yet")
+        seated, grid = self.seated, gain_grid(self.extent.n)
+        self.halved, halved = self._pass(
+            "halve",
+            units,
+            lambda k, told: (passes.halve_rows, self.parts[k], seated[k], told, grid),
+        )
+        return halved
+
+    def labels(self, of_leaf: npt.NDArray[np.int64], of_half: npt.NDArray[np.int64]) -> Labels:
+        """Return the leaf of each row after the last passes, in the order of their numbers."""
+        if self.seated is None:
+            raise RuntimeError("rows have no leaves yet")
+        self.n_passes += 1
+        told = self.session.key("tell", self.n_passes)
+        numbers = self.session.key("tell", self.n_passes, 1)
+        graph: Graph = {told: (partial(_given, of_leaf),), numbers: (partial(_given, of_half),)}
+        keys = [self.session.key("labels", self.n_passes, k) for k in range(len(self.parts))]
+        for k, key in enumerate(keys):
+            halved = None if self.halved is None else self.halved[k]
+            task = passes.label_rows, self.parts[k], self.first[k], self.seated[k], halved
+            graph[key] = (*task, told, numbers)
+        return np.concatenate(self.session.results(self.session.submit(graph, keys)))
+
+    # ---- graphs ------------------------------------------------------------------------------
+
+    def _pass(
+        self, what: str, told: object, task: Callable[[int, Key], tuple[Any, ...]]
+    ) -> tuple[list[Any], Any]:
+        """Tell all rows something; return futures of what stays there, and what comes back."""
+        self.n_passes += 1
+        # As a task of its own what is told travels once, and is not lost with a worker.
+        telling = self.session.key("tell", self.n_passes)
+        graph: Graph = {telling: (partial(_given, told),)}
+        staying = [self.session.key(what, self.n_passes, k) for k in range(len(self.parts))]
+        going = [self.session.key("tally", self.n_passes, k) for k in range(len(self.parts))]
+        for k, (stays, goes) in enumerate(zip(staying, going, strict=True)):
+            graph[stays] = task(k, telling)
+            graph[goes] = passes.second, stays
+        join = passes.join_seated if what == "assign" else passes.join_halved
+        root = self._reduce(graph, going, join)
+        *futures, result = self.session.submit(graph, [*staying, root])
+        return futures, self.session.results([result])[0]
+
+    def _reduced(
+        self,
+        what: str,
+        task: Callable[[Any], tuple[Any, ...]],
+        join: Callable[[list[Any]], Any],
+    ) -> Any:
+        """Return the results of a task for each partition, joined on the workers."""
+        self.n_passes += 1
+        keys = [self.session.key(what, self.n_passes, k) for k in range(len(self.parts))]
+        graph: Graph = {key: task(part) for key, part in zip(keys, self.parts, strict=True)}
+        root = self._reduce(graph, keys, join)
+        return self.session.results(self.session.submit(graph, [root]))[0]
+
+    def _reduce(self, graph: Graph, keys: list[Key], join: Callable[[list[Any]], Any]) -> Key:
+        """Add tasks that join results, a few at a time; return the key of the last."""
+        count = 0
+        while len(keys) > 1:
+            groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
+            keys = [self.session.key("merge", self.n_passes, count + j) for j in range(len(groups))]
+            count += len(groups)
+            for key, group in zip(keys, groups, strict=True):
+                graph[key] = join, group
+        return keys[0]
+
+
+def _given(told: Any) -> Any:
+    return told

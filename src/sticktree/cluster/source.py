@@ -1,0 +1,243 @@
+"""A Dask array or data frame as a source of rows, checked before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sticktree.checks import FloatArray, check_observed, infinite_entries
+from sticktree.cluster.passes import prepare
+from sticktree.cluster.pieces import NUMBERS, Findings, Piece, read_piece
+from sticktree.cluster.rows import DaskRows
+from sticktree.cluster.session import Session, current_client
+from sticktree.engine.parallel.measure import Reach, Scale, measure
+from sticktree.engine.parallel.partition import partition
+from sticktree.engine.parallel.rows import Rows, ThreadedRows
+
+__all__ = ["DaskSource"]
+
+Result = TypeVar("Result")
+
+
+class DaskSource:
+    """Rows of a Dask array or data frame, as numbers.
+
+    They are held by the workers of the current ``distributed.Client``; if there is none, by this
+    process.
+
+    Parameters
+    ----------
+    pieces : list
+        Rows, or futures of them.
+    findings : list of Findings
+        What they are like.
+    session : Session or None
+        The run on a cluster, if there is one.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Number of rows of each partition that has any.
+    names : tuple of str or None
+        Names of the columns of a data frame.
+    n_rows, n_columns : int
+        Number of all rows, and of columns.
+    """
+
+    def __init__(
+        self, pieces: list[Any], findings: list[Findings], session: Session | None
+    ) -> None:
+        self._pieces: list[Any] | None = pieces
+        self._session = session
+        self.counts = tuple(found.n for found in findings)
+        self.names = findings[0].names
+        self.n_rows, self.n_columns = sum(self.counts), findings[0].width
+
+    @classmethod
+    def of(cls, X: Any, client: Any = None) -> DaskSource:  # noqa: N803
+        """Read a Dask array or data frame, and say what is wrong with it.
+
+        Parameters
+        ----------
+        X : dask array or dask DataFrame, shape (n_samples, n_features)
+            Numbers; NaN is missing. Sizes of chunks need not be known.
+        client : distributed.Client or None, default=None
+            Where to read it; None is the current client, or this process if there is none.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from sticktree.cluster import DaskSource
+        >>> source = DaskSource.of(da.ones((100, 2), chunks=(40, 1)))
+        >>> source.counts
+        (40, 40, 20)
+        """
+        blocks = _blocks_of(X)
+        client = current_client() if client is None else client
+        if client is None:
+            pieces = _read_here(blocks)
+            findings = [piece.findings for piece in pieces]
+            return cls([p.x for p in _checked(pieces, findings)], _filled(findings), None)
+        session = Session(client)
+        futures = session.compute(_reading(blocks, session.token))
+        keys = [session.key("look", 0, k) for k in range(len(futures))]
+        looks = {key: (_findings, future) for key, future in zip(keys, futures, strict=True)}
+        findings = session.results(session.submit(looks, keys))
+        kept = _checked(futures, findings)
+        keys = [session.key("rows", 0, k) for k in range(len(kept))]
+        rows = {key: (_rows, future) for key, future in zip(keys, kept, strict=True)}
+        return cls(session.submit(rows, keys), _filled(findings), session)
+
+    @property
+    def first(self) -> list[int]:
+        """Number of the first row of each partition."""
+        return [0, *np.cumsum(self.counts)[:-1].tolist()]
+
+    def measure(self) -> Scale:
+        """Return means and standard deviations of the columns, and say which have no value."""
+        pieces, session = self._there(), self._session
+        n_calls = 0
+
+        def each(function: Callable[[FloatArray], Result]) -> list[Result]:
+            nonlocal n_calls
+            if session is None:
+                return [function(piece) for piece in pieces]
+            n_calls += 1
+            keys = [session.key("measure", n_calls, k) for k in range(len(pieces))]
+            graph = {key: (function, piece) for key, piece in zip(keys, pieces, strict=True)}
+            return session.results(session.submit(graph, keys))
+
+        scale = measure(each)
+        self._check_observed(scale.reach)
+        return scale
+
+    def rows(self, centre: FloatArray, spread: FloatArray, n_threads: int = 1) -> Rows:
+        """Return standardised rows, ready for passes; the source has none after that.
+
+        Parameters
+        ----------
+        centre, spread : float array, shape (D,)
+            What is taken off each column, and what it is then divided by.
+        n_threads : int, default=1
+            How many threads make a pass if rows are in this process.
+        """
+        pieces, session = self._there(), self._session
+        self._pieces = None
+        if session is None:
+            x = np.empty((self.n_rows, self.n_columns))
+            for first in reversed(self.first):
+                piece = pieces.pop()  # each is let go when it is copied
+                x[first : first + len(piece)] = (piece - centre) / spread
+            return ThreadedRows(partition(x, 0), n_threads)
+        told = session.key("tell", 0)
+        graph: dict[Any, Any] = {told: (partial(_Standardise, centre, spread),)}
+        keys = [session.key("prepare", 0, k) for k in range(len(pieces))]
+        for key, piece, first in zip(keys, pieces, self.first, strict=True):
+            graph[key] = _prepare, told, piece, first
+        return DaskRows(session.submit(graph, keys), self.first, session)
+
+    def _there(self) -> list[Any]:
+        if self._pieces is None:
+            raise RuntimeError("the rows of this source were handed over; make another source")
+        return self._pieces
+
+    def _check_observed(self, reach: Reach) -> None:
+        row = np.where(reach.seen == 0, np.nan, 0.0)[None, :]
+        check_observed("X", row, self.names)
+
+
+class _Standardise:
+    def __init__(self, centre: FloatArray, spread: FloatArray) -> None:
+        self.centre, self.spread = centre, spread
+
+
+def _prepare(by: _Standardise, x: FloatArray, first: int) -> Any:
+    return prepare(x, first, by.centre, by.spread)
+
+
+def _findings(piece: Piece) -> Findings:
+    return piece.findings
+
+
+def _rows(piece: Piece) -> FloatArray:
+    return piece.x
+
+
+def _blocks_of(X: Any) -> list[list[Any]]:  # noqa: N803
+    """Return what is delayed of each partition: blocks side by side, or a data frame."""
+    if hasattr(X, "chunks") and hasattr(X, "to_delayed"):
+        if X.ndim != 2:
+            raise ValueError(
+                f"X must have two dimensions, rows and columns, got a dask array of {X.ndim}"
+            )
+        return [list(row) for row in X.to_delayed()]
+    if hasattr(X, "npartitions") and hasattr(X, "dtypes") and hasattr(X, "columns"):
+        if getattr(X, "ndim", 2) != 2:
+            raise ValueError("X must be a dask DataFrame, got a Series; call its to_frame() first")
+        for name, dtype in X.dtypes.items():
+            if getattr(dtype, "kind", "O") not in NUMBERS or str(dtype) == "category":
+                raise ValueError(
+                    f"X must have numbers in all columns, got dtype {dtype} in column {name!r}"
+                )
+        return [[frame] for frame in X.to_delayed()]
+    raise ValueError(f"X must be a dask array or DataFrame, got {type(X).__name__}")
+
+
+def _reading(blocks: list[list[Any]], token: str) -> list[Any]:
+    from dask import delayed
+
+    read = delayed(read_piece, pure=False)
+    return [read(row, dask_key_name=f"sticktree-read-{token}-{k}") for k, row in enumerate(blocks)]
+
+
+def _read_here(blocks: list[list[Any]]) -> list[Piece]:
+    """Read partition by partition, so that not more than one is there twice."""
+    return [piece.compute() for piece in _reading(blocks, "here")]
+
+
+def _filled(findings: list[Findings]) -> list[Findings]:
+    return [found for found in findings if found.n]
+
+
+def _checked(pieces: list[Any], findings: list[Findings]) -> list[Any]:
+    """Return the pieces that have rows, or say which partition is wrong."""
+    for k, found in enumerate(findings):
+        if found.wrong is not None:
+            raise ValueError(
+                f"X must have numbers in all partitions, got {found.wrong} in partition {k}"
+            )
+    kept = [k for k, found in enumerate(findings) if found.n]
+    if not kept:
+        raise ValueError(
+            f"X must have at least one row, got {len(findings)} partitions without any"
+        )
+    model = findings[kept[0]]
+    if not model.width:
+        raise ValueError("X must have at least one column, got none")
+    for k in kept:
+        found = findings[k]
+        if found.width != model.width:
+            raise ValueError(
+                f"X must have as many columns in all partitions, got {model.width} in partition "
+                f"{kept[0]} and {found.width} in partition {k}"
+            )
+        if found.names != model.names:
+            raise ValueError(
+                f"X must have the same columns in all partitions, got {_listed(model.names)} in "
+                f"partition {kept[0]} and {_listed(found.names)} in partition {k}"
+            )
+    count = sum(found.n_infinite for found in findings)
+    if count:
+        firsts = np.cumsum([0, *(found.n for found in findings)])
+        rows = np.concatenate(
+            [first + f.infinite for first, f in zip(firsts, findings, strict=False)]
+        )
+        raise infinite_entries("X", rows, count)
+    return [pieces[k] for k in kept]
+
+
+def _listed(names: tuple[str, ...] | None) -> str:
+    return "none" if names is None else ", ".join(map(repr, names))
