@@ -52,12 +52,14 @@ def second(both: tuple[object, Second]) -> Second:
     return both[1]
 
 
-def prepare(x: FloatArray, first: int, centre: FloatArray, spread: FloatArray) -> Partition:
+def prepare(
+    pieces: list[FloatArray], first: int, centre: FloatArray, spread: FloatArray
+) -> Partition:
     """Standardise and arrange rows, the first of which has number ``first``."""
-    return partition((x - centre) / spread, first)
+    return partition(np.concatenate([(x - centre) / spread for x in pieces]), first)
 
 
-def assign_rows(part: Partition, told: Components) -> tuple[Labelled, Seated]:
+def assign_rows(told: Components, part: Partition) -> tuple[Labelled, Seated]:
     """Let the rows of a partition choose their leaves."""
     labelled = Labelled.empty(part)
     tally = assign(part, told, labelled, _all_of(part))
@@ -66,7 +68,7 @@ def assign_rows(part: Partition, told: Components) -> tuple[Labelled, Seated]:
 
 
 def halve_rows(
-    part: Partition, seated: tuple[Labelled, Seated], units: Units, grid: Grid
+    units: Units, part: Partition, seated: tuple[Labelled, Seated], grid: Grid
 ) -> tuple[Sided, Halved]:
     """Let the rows of a partition choose their halves."""
     sided = Sided.empty(part)

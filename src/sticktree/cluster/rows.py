@@ -19,15 +19,16 @@ from sticktree.engine.parallel.sums import Grid
 
 __all__ = ["DaskRows"]
 
-FAN_IN = 8  # results that one task of a reduction joins
+FAN_IN = 8  # results that one task of a reduction joins, and that come back at most
+MOST_COPIES = 1_000_000  # bytes of copies of what is told that go through the scheduler in a pass
 
 
 class DaskRows:
     """Rows on workers, as a chain has them: partitions, and the leaves their rows chose last.
 
-    In a pass what rows are told goes to one worker, and from there to the others. Each partition is
-    one task. Their sums are joined on the workers, and one result comes back. The leaves that rows
-    chose stay where they are.
+    Each partition is one task of a pass. Their sums are joined on the workers, and a few results
+    come back. The leaves that rows chose stay where they are. What rows are told goes along with
+    each task; if that is large, it goes to one worker and from there to the others.
 
     Parameters
     ----------
@@ -75,8 +76,9 @@ class DaskRows:
     def assign(self, told: Components) -> Seated:
         """Let every row choose its leaf."""
         self.halved = None
+        seated: Seated
         self.seated, seated = self._pass(
-            "assign", told, lambda k, told: (passes.assign_rows, self.parts[k], told)
+            "assign", passes.assign_rows, told, lambda k: (self.parts[k],), passes.join_seated
         )
         return seated
 
@@ -85,10 +87,13 @@ class DaskRows:
         if self.seated is None:
             raise RuntimeError("rows choose halves of leaves, and have no leaves yet")
         seated, grid = self.seated, gain_grid(self.extent.n)
+        halved: Halved
         self.halved, halved = self._pass(
             "halve",
+            passes.halve_rows,
             units,
-            lambda k, told: (passes.halve_rows, self.parts[k], seated[k], told, grid),
+            lambda k: (self.parts[k], seated[k], grid),
+            passes.join_halved,
         )
         return halved
 
@@ -110,22 +115,30 @@ class DaskRows:
     # ---- graphs ------------------------------------------------------------------------------
 
     def _pass(
-        self, what: str, told: object, task: Callable[[int, Key], tuple[Any, ...]]
+        self,
+        what: str,
+        work: Callable[..., Any],
+        told: Any,
+        arguments: Callable[[int], tuple[Any, ...]],
+        join: Callable[[list[Any]], Any],
     ) -> tuple[list[Any], Any]:
         """Tell all rows something; return futures of what stays there, and what comes back."""
         self.n_passes += 1
-        # As a task of its own what is told travels once, and is not lost with a worker.
-        telling = self.session.key("tell", self.n_passes)
-        graph: Graph = {telling: (partial(_given, told),)}
+        graph: Graph = {}
+        task: tuple[Any, ...] = (partial(work, told),)
+        if size_of(told) * len(self.parts) > MOST_COPIES:
+            # As a task of its own it is sent once, and is not lost with a worker.
+            telling = self.session.key("tell", self.n_passes)
+            graph[telling] = (partial(_given, told),)
+            task = work, telling
         staying = [self.session.key(what, self.n_passes, k) for k in range(len(self.parts))]
         going = [self.session.key("tally", self.n_passes, k) for k in range(len(self.parts))]
         for k, (stays, goes) in enumerate(zip(staying, going, strict=True)):
-            graph[stays] = task(k, telling)
+            graph[stays] = (*task, *arguments(k))
             graph[goes] = passes.second, stays
-        join = passes.join_seated if what == "assign" else passes.join_halved
-        root = self._reduce(graph, going, join)
-        *futures, result = self.session.submit(graph, [*staying, root])
-        return futures, self.session.results([result])[0]
+        ends = self._reduce(graph, going, join)
+        futures = self.session.submit(graph, [*staying, *ends])
+        return futures[: len(staying)], join(self.session.results(futures[len(staying) :]))
 
     def _reduced(
         self,
@@ -133,23 +146,30 @@ class DaskRows:
         task: Callable[[Any], tuple[Any, ...]],
         join: Callable[[list[Any]], Any],
     ) -> Any:
-        """Return the results of a task for each partition, joined on the workers."""
+        """Return the results of a task for each partition, joined."""
         self.n_passes += 1
         keys = [self.session.key(what, self.n_passes, k) for k in range(len(self.parts))]
         graph: Graph = {key: task(part) for key, part in zip(keys, self.parts, strict=True)}
-        root = self._reduce(graph, keys, join)
-        return self.session.results(self.session.submit(graph, [root]))[0]
+        ends = self._reduce(graph, keys, join)
+        return join(self.session.results(self.session.submit(graph, ends)))
 
-    def _reduce(self, graph: Graph, keys: list[Key], join: Callable[[list[Any]], Any]) -> Key:
-        """Add tasks that join results, a few at a time; return the key of the last."""
+    def _reduce(self, graph: Graph, keys: list[Key], join: Callable[[list[Any]], Any]) -> list[Key]:
+        """Add tasks that join results, a few at a time; return the keys of the last few."""
         count = 0
-        while len(keys) > 1:
+        while len(keys) > FAN_IN:
             groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
             keys = [self.session.key("merge", self.n_passes, count + j) for j in range(len(groups))]
             count += len(groups)
             for key, group in zip(keys, groups, strict=True):
                 graph[key] = join, group
-        return keys[0]
+        return keys
+
+
+def size_of(told: Any) -> int:
+    """Return the bytes of all arrays in what is told."""
+    if isinstance(told, np.ndarray):
+        return told.nbytes
+    return sum(map(size_of, told)) if isinstance(told, tuple) else 8
 
 
 def _given(told: Any) -> Any:

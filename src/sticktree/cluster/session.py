@@ -61,10 +61,18 @@ class Session:
         """Return a key; the dashboard shows its tasks as "sticktree-<what>"."""
         return f"sticktree-{what}-{self.token}", first, second
 
-    def submit(self, graph: Graph, keys: list[Key]) -> list[Any]:
-        """Start the tasks of a graph; return futures of some of them."""
-        futures: list[Any] = self._bounded(lambda: self.client.get(graph, keys, sync=False))
+    def submit(self, graph: Graph, keys: list[Key], worker: str | None = None) -> list[Any]:
+        """Start the tasks of a graph, at one worker if it is there; return futures of some."""
+        place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        futures: list[Any] = self._bounded(
+            lambda: self.client.get(graph, keys, sync=False, **place)
+        )
         return futures
+
+    def places(self) -> list[str]:
+        """Return the address of its worker for every thread of the cluster."""
+        threads: dict[str, int] = self._bounded(self.client.nthreads)
+        return [address for address, count in sorted(threads.items()) for _ in range(count)]
 
     def compute(self, delayed: list[Any]) -> list[Any]:
         """Start what is delayed; return futures."""
@@ -135,7 +143,7 @@ class Session:
     def _explained(self, error: BaseException) -> BaseException:
         """Return the error to raise for one that a call of the client raised."""
         from distributed import KilledWorker
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         if isinstance(error, KilledWorker):
             return ClusterLostError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,8 @@ from sticktree.engine.parallel.partition import partition
 from sticktree.engine.parallel.rows import Rows, ThreadedRows
 
 __all__ = ["DaskSource"]
+
+LARGEST = 2**28  # bytes of rows in one part
 
 Result = TypeVar("Result")
 
@@ -132,12 +134,15 @@ class DaskSource:
                 piece = pieces.pop()  # each is let go when it is copied
                 x[first : first + len(piece)] = (piece - centre) / spread
             return ThreadedRows(partition(x, 0), n_threads)
-        told = session.key("tell", 0)
-        graph: dict[Any, Any] = {told: (partial(_Standardise, centre, spread),)}
-        keys = [session.key("prepare", 0, k) for k in range(len(pieces))]
-        for key, piece, first in zip(keys, pieces, self.first, strict=True):
-            graph[key] = _prepare, told, piece, first
-        return DaskRows(session.submit(graph, keys), self.first, session)
+        places = session.places()
+        cuts = cut_up(self.counts, len(places), 8 * self.n_columns)
+        parts = []
+        for j, (start, stop) in enumerate(pairwise(cuts)):
+            key = session.key("prepare", 0, j)
+            task = prepare, pieces[start:stop], self.first[start], centre, spread
+            place = places[j * len(places) // (len(cuts) - 1)] if places else None
+            parts += session.submit({key: task}, [key], place)
+        return DaskRows(parts, [self.first[start] for start in cuts[:-1]], session)
 
     def _there(self) -> list[Any]:
         if self._pieces is None:
@@ -149,13 +154,16 @@ class DaskSource:
         check_observed("X", row, self.names)
 
 
-class _Standardise:
-    def __init__(self, centre: FloatArray, spread: FloatArray) -> None:
-        self.centre, self.spread = centre, spread
+def cut_up(counts: tuple[int, ...], n_threads: int, row_bytes: int) -> list[int]:
+    """Return where to cut a sequence of partitions, given their rows, into parts for passes.
 
-
-def _prepare(by: _Standardise, x: FloatArray, first: int) -> Any:
-    return prepare(x, first, by.centre, by.spread)
+    One part for each thread has the least to send about, and its blocks of rows are closest. More
+    of them, so that none is too large, can spread out to workers that come later.
+    """
+    ends = np.cumsum(counts)
+    n = min(max(n_threads, -(-int(ends[-1]) * row_bytes // LARGEST), 1), len(counts))
+    nearest = np.searchsorted(ends, ends[-1] * np.arange(1, n) / n - 0.5 * np.mean(counts)) + 1
+    return [0, *sorted({int(cut) for cut in nearest if cut < len(counts)}), len(counts)]
 
 
 def _findings(piece: Piece) -> Findings:
@@ -187,7 +195,7 @@ def _blocks_of(X: Any) -> list[list[Any]]:  # noqa: N803
 
 
 def _reading(blocks: list[list[Any]], token: str) -> list[Any]:
-    from dask import delayed
+    from dask.delayed import delayed
 
     read = delayed(read_piece, pure=False)
     return [read(row, dask_key_name=f"sticktree-read-{token}-{k}") for k, row in enumerate(blocks)]
