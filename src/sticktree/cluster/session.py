@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 import uuid
@@ -25,12 +26,10 @@ Result = TypeVar("Result")
 
 def current_client() -> Any:
     """Return the ``distributed.Client`` that is current, or None."""
-    try:
-        import distributed
-    except ImportError:
+    if "distributed" not in sys.modules:  # then nobody made a client
         return None
     try:
-        client = distributed.get_client()
+        client = sys.modules["distributed"].get_client()
     except ValueError:
         return None
     return client if client.status == "running" else None
