@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -105,16 +106,18 @@ class DaskSource:
 
         def each(function: Callable[[FloatArray], Result]) -> list[Result]:
             nonlocal n_calls
-            if session is None:
-                return [function(piece) for piece in pieces]
             n_calls += 1
-            keys = [session.key("measure", n_calls, k) for k in range(len(pieces))]
-            graph = {key: (function, piece) for key, piece in zip(keys, pieces, strict=True)}
-            return session.results(session.submit(graph, keys))
+            if session is None:
+                results = [function(piece) for piece in pieces]
+            else:
+                keys = [session.key("measure", n_calls, k) for k in range(len(pieces))]
+                graph = {key: (function, piece) for key, piece in zip(keys, pieces, strict=True)}
+                results = session.results(session.submit(graph, keys))
+            if n_calls == 1:  # before anything is divided by the number of values
+                self._check_observed([some for some in results if isinstance(some, Reach)])
+            return results
 
-        scale = measure(each)
-        self._check_observed(scale.reach)
-        return scale
+        return measure(each)
 
     def rows(self, centre: FloatArray, spread: FloatArray, n_threads: int = 1) -> Rows:
         """Return standardised rows, ready for passes; the source has none after that.
@@ -149,9 +152,9 @@ class DaskSource:
             raise RuntimeError("the rows of this source were handed over; make another source")
         return self._pieces
 
-    def _check_observed(self, reach: Reach) -> None:
-        row = np.where(reach.seen == 0, np.nan, 0.0)[None, :]
-        check_observed("X", row, self.names)
+    def _check_observed(self, reaches: list[Reach]) -> None:
+        seen = np.sum([reach.seen for reach in reaches], axis=0)
+        check_observed("X", np.where(seen == 0, np.nan, 0.0)[None, :], self.names)
 
 
 def cut_up(counts: tuple[int, ...], n_threads: int, row_bytes: int) -> list[int]:
@@ -176,15 +179,15 @@ def _rows(piece: Piece) -> FloatArray:
 
 def _blocks_of(X: Any) -> list[list[Any]]:  # noqa: N803
     """Return what is delayed of each partition: blocks side by side, or a data frame."""
-    if hasattr(X, "chunks") and hasattr(X, "to_delayed"):
+    if _is(X, "dask.array", "Array"):
         if X.ndim != 2:
             raise ValueError(
                 f"X must have two dimensions, rows and columns, got a dask array of {X.ndim}"
             )
         return [list(row) for row in X.to_delayed()]
-    if hasattr(X, "npartitions") and hasattr(X, "dtypes") and hasattr(X, "columns"):
-        if getattr(X, "ndim", 2) != 2:
-            raise ValueError("X must be a dask DataFrame, got a Series; call its to_frame() first")
+    if _is(X, "dask.dataframe", "Series"):
+        raise ValueError("X must be a dask DataFrame, got a Series; call its to_frame() first")
+    if _is(X, "dask.dataframe", "DataFrame"):
         for name, dtype in X.dtypes.items():
             if getattr(dtype, "kind", "O") not in NUMBERS or str(dtype) == "category":
                 raise ValueError(
@@ -192,6 +195,11 @@ def _blocks_of(X: Any) -> list[list[Any]]:  # noqa: N803
                 )
         return [[frame] for frame in X.to_delayed()]
     raise ValueError(f"X must be a dask array or DataFrame, got {type(X).__name__}")
+
+
+def _is(X: Any, module: str, name: str) -> bool:  # noqa: N803
+    """Tell whether something is an instance of a class, whose module may not be loaded."""
+    return module in sys.modules and isinstance(X, getattr(sys.modules[module], name))
 
 
 def _reading(blocks: list[list[Any]], token: str) -> list[Any]:
