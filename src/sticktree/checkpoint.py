@@ -7,7 +7,6 @@ nothing is pickled.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -20,6 +19,7 @@ from sticktree.files import atomically
 from sticktree.model import Model
 from sticktree.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
 from sticktree.sampling import Run
+from sticktree.store import Store, digest
 
 __all__ = ["Checkpoint"]
 
@@ -40,15 +40,14 @@ class Checkpoint:
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], data: FloatArray, parameters: dict[str, Any]
+        self, folder: str | os.PathLike[str], data: FloatArray | Store, parameters: dict[str, Any]
     ) -> None:
         self.folder = Path(folder)
         self.data = data
-        table = np.where(np.isnan(data), np.nan, data)  # NaN has many forms, and all are the same
         self.header = {
             "format": FORMAT,
             "version": VERSION,
-            "data": hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest(),
+            "data": digest(data) if isinstance(data, np.ndarray) else data.digest(),
             "shape": list(data.shape),
             "parameters": json.loads(json.dumps(parameters, default=repr)),
         }

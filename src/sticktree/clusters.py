@@ -56,15 +56,19 @@ class Clusters:
 
     @property
     def _n_rows(self) -> int:
+        if not len(self._outside):  # then all rows are data, at least once
+            return int(self._rows.max()) + 1
         return len(np.unique(self._rows)) + len(self._outside)
 
     @property
     def _rows_outside(self) -> npt.NDArray[np.int64]:
+        if not len(self._outside):
+            return np.empty(0, dtype=np.int64)
         return np.setdiff1d(np.arange(self._n_rows), self._rows)
 
     def _summarise(self, names: tuple[str, ...] | None) -> None:
         """Set the consensus tree, the flat clusters and how sure they are."""
-        whole = consensus_tree(self.posterior_.draws, self.depth_)
+        whole = consensus_tree(self.posterior_.labelled, self.depth_)
         self._whole_tree, self._flat = whole, {}
         kept, first = np.unique(self._rows, return_index=True)
         if len(kept) < len(self._rows):
@@ -75,13 +79,13 @@ class Clusters:
         if names is not None:
             self.tree_ = self.tree_.annotated(names=[names[row] for row in kept])
         if self.level is None:
-            self.level_ = best_level(self.posterior_.draws, self._model_.depth, whole)
+            self.level_ = best_level(self.posterior_.labelled, self._model_.depth, whole)
         else:
             self.level_ = self.level
         level = self._level()
         labels = self._labels_at(level)
         self.labels_ = self._of_rows(labels, level)
-        certain = confidence(labels, labels_at(self.posterior_.draws, level))
+        certain = confidence(labels, labels_at(self.posterior_.labelled, level))
         self.confidence_ = np.empty(self._n_rows)
         self.confidence_[self._rows] = certain
         if len(self._outside):
@@ -129,7 +133,7 @@ class Clusters:
             level = self._level_of(check_integer("n_clusters", n_clusters, minimum=1))
         level = self._level(level)
         labels = flat_clustering(
-            labels_at(self.posterior_.draws, level),
+            labels_at(self.posterior_.labelled, level),
             n_clusters=n_clusters,
             loss=loss,
             tree=self._whole_tree,
@@ -150,19 +154,19 @@ class Clusters:
             Level of the tree; None is that of ``labels_``.
         """
         check_is_fitted(self)
-        draws = labels_at(self.posterior_.draws, self._level(level))
+        draws = labels_at(self.posterior_.labelled, self._level(level))
         return coclustering(draws, self._data_of(rows))
 
     def meeting_times(self, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
         """Return the posterior mean of the level at which each pair of rows meets."""
         check_is_fitted(self)
-        return meeting_times(self.posterior_.draws, self._data_of(rows))
+        return meeting_times(self.posterior_.labelled, self._data_of(rows))
 
     def _labels_at(self, level: int) -> IntArray:
         """Return the flat clusters of the data at a level."""
         known: dict[int, IntArray] = self.__dict__.setdefault("_flat", {})  # a file has none
         if level not in known:
-            draws = labels_at(self.posterior_.draws, level)
+            draws = labels_at(self.posterior_.labelled, level)
             known[level] = flat_clustering(draws, tree=self._whole_tree)
         return known[level]
 
@@ -191,7 +195,7 @@ class Clusters:
 
     def _memberships(self, x: FloatArray, labels: IntArray, level: int) -> FloatArray:
         """Return the probability of new rows to be with each cluster of the data."""
-        draws = self.posterior_.draws
+        draws = self.posterior_.labelled
         with one_thread():
             return memberships(x, labels, level, draws, self._data, self._model_)
 

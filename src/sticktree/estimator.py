@@ -6,6 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from sticktree.checks import (
     is_integer,
 )
 from sticktree.clusters import check_level
+from sticktree.given import Given, check_algorithm, label_every
 from sticktree.model import Model
 from sticktree.notebook import FitDiagram
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
@@ -35,6 +37,7 @@ from sticktree.sampling import Run, Schedule, sample
 from sticktree.seeds import seed_sequence
 from sticktree.selection import Selection, select
 from sticktree.specification import Specification
+from sticktree.store import Store
 from sticktree.table import Columns, Table, read_table
 from sticktree.weights import expand
 
@@ -132,6 +135,12 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     checkpoint : path or None, default=None
         A folder in which the run is saved every half minute and at its end. A fit with the same
         data, parameters and seed goes on from there, to the identical draws.
+    algorithm : {"auto", "gibbs", "parallel"}, default="auto"
+        How the posterior is sampled. "gibbs" moves rows one by one. "parallel" lets all rows choose
+        their leaves at once, in threads or on a cluster, and moves trees given sums over their
+        leaves; it is for gaussian columns. Both sample the same posterior: a sweep of "gibbs" goes
+        further, one of "parallel" takes a small part of the time where rows are many. "auto" takes
+        "parallel" above 100,000 rows.
 
     Attributes
     ----------
@@ -151,6 +160,8 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         R-hat and effective sample sizes.
     depth_, covariance_type_, leaf_noise_ : int, str, str
         The model that was fitted.
+    algorithm_ : str
+        The sampler that was used.
     selection_ : Selection or None
         The models it was chosen from, with their leave-one-out densities: print it.
     columns_ : Columns
@@ -208,6 +219,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         warm_start: bool = False,
         progress: bool | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
+        algorithm: str = "auto",
     ) -> None:
         self.depth = depth
         self.divergence = divergence
@@ -234,6 +246,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         self.warm_start = warm_start
         self.progress = progress
         self.checkpoint = checkpoint
+        self.algorithm = algorithm
 
     _preparation: Preparation
     _data: FloatArray  # standardised, rows repeated as their weights say
@@ -261,33 +274,32 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         specification = Specification.of(self._parameters())
         schedule, n_jobs = self._schedule(), self._threads()
         resolution = check_resolution(self.resolution)
+        algorithm = check_algorithm(self.algorithm)
         check_level(self.level, specification.most_levels)
         going_on = self.warm_start and hasattr(self, "_runs")
-        table = self._read(X, reset=not going_on)
-        rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
-        if going_on:
-            preparation = self._preparation
-        else:
-            preparation = Preparation.of(table.values[rows], table.columns, self.standardize)
-        x = preparation.standardised(table.values)
-        data = x[rows]
+        given = self._given(X, sample_weight, algorithm, going_on)
+        if given.store is not None:
+            every = label_every(given.store.shape[0], schedule.n_draws, self.n_chains)
+            schedule = replace(schedule, label_every=every)
         known = self._known()
         seed = seed_sequence(self.random_state)
         selection: Selection | None = None
-        checkpoint = self._checkpoint(data, known)
+        checkpoint = self._checkpoint(given.work, known)
         if going_on:
-            self._check_same(data, known)
+            self._check_same(given, known)
             schedule = self._done.prolonged(schedule.n_draws)
             model, selection = self._model_, self.selection_
         else:
-            columns = preparation.describe(data, resolution)
+            some = given.some()
+            columns = given.preparation.describe(some, resolution)
             candidates = specification.candidates(columns, self.level)
             with one_thread():
-                model, selection = self._chosen(data, candidates, schedule, seed, n_jobs)
+                model, selection = self._chosen(some, candidates, schedule, seed, n_jobs)
         with one_thread():
-            runs = (
-                self._go_on(checkpoint) if going_on else self._start(data, model, seed, checkpoint)
-            )
+            if going_on:
+                runs = self._go_on(checkpoint)
+            else:
+                runs = self._start(given.work, model, seed, checkpoint)
             with watching(self.progress, self.n_chains, schedule) as watch:
                 finished = sample(runs, schedule, n_jobs, _also_save(watch, checkpoint))
         if checkpoint is not None:
@@ -296,10 +308,11 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         if not any(run.draws for run in runs):
             raise KeyboardInterrupt("interrupted during warm-up: there are no draws to keep")
         # Only now, so that a fit that fails leaves the last one as it was.
-        self._preparation, self._runs, self._fitted_with = preparation, runs, known
-        self._model_, self._data, self._done, self._rows = model, data, schedule, rows
-        self._outside = np.delete(x, rows, axis=0)
-        self.columns_: Columns = preparation.columns
+        self._preparation, self._runs, self._fitted_with = given.preparation, runs, known
+        self._model_, self._done = model, schedule
+        self._data, self._rows, self._outside = given.data, given.rows, given.outside
+        self.algorithm_ = "gibbs" if given.store is None else "parallel"
+        self.columns_: Columns = given.preparation.columns
         self.selection_ = selection
         self.covariance_type_, self.leaf_noise_ = model.covariance_type, model.leaf_noise
         self.depth_ = model.depth + model.private_step
@@ -315,6 +328,13 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         self.diagnosis_: Diagnosis = diagnose(self.posterior_)
         self._warn_of_disagreement()
         return self
+
+    def _given(self, X: Any, sample_weight: Any, algorithm: str, going_on: bool) -> Given:  # noqa: N803
+        """Read the rows and bring them into the units of the engine."""
+        table = self._read(X, reset=not going_on)
+        rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
+        known = self._preparation if going_on else None
+        return Given.of_table(table, rows, self.standardize, algorithm, known)
 
     def _chosen(
         self,
@@ -351,7 +371,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         ignored = {"n_draws", "n_jobs", "warm_start", "progress", "checkpoint", "level"}
         return {k: repr(v) for k, v in self.get_params().items() if k not in ignored}
 
-    def _checkpoint(self, data: FloatArray, known: dict[str, str]) -> Checkpoint | None:
+    def _checkpoint(self, data: FloatArray | Store, known: dict[str, str]) -> Checkpoint | None:
         """Return the checkpoint, if there is to be one; say before any work if it cannot serve."""
         if self.checkpoint is None:
             return None
@@ -371,7 +391,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
 
     def _start(
         self,
-        data: FloatArray,
+        data: FloatArray | Store,
         model: Model,
         seed: np.random.SeedSequence,
         checkpoint: Checkpoint | None,
@@ -385,7 +405,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
             else:
                 checkpoint.begin()
         return [
-            Run.start(data, model, seed) if run is None else run
+            Run.start(data, model, seed, self._threads_of_chain()) if run is None else run
             for run, seed in zip(saved, seeds, strict=True)
         ]
 
@@ -417,14 +437,19 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
             return min(self.n_chains, os.cpu_count() or 1)
         return check_integer("n_jobs", self.n_jobs, minimum=1)
 
-    def _check_same(self, data: FloatArray, known: dict[str, str]) -> None:
+    def _threads_of_chain(self) -> int:
+        """Return how many threads a chain of the parallel sampler has for itself."""
+        every = os.cpu_count() or 1 if self.n_jobs in (None, -1) else self._threads()
+        return max(every // self.n_chains, 1)
+
+    def _check_same(self, given: Given, known: dict[str, str]) -> None:
         changed = [name for name in known if known[name] != self._fitted_with[name]]
         if changed:
             raise ValueError(
                 f"{changed[0]} must be that of the last fit, {self._fitted_with[changed[0]]}, when "
                 f"warm_start=True goes on, got {known[changed[0]]}"
             )
-        if not np.array_equal(data, self._data, equal_nan=True):
+        if not np.array_equal(given.data, self._data, equal_nan=True):
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803

@@ -6,7 +6,8 @@ the size of the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ MOST_BRANCHES = 150  # that it shows
 NARROWEST = 0.8
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
+MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
 AGREE = 1.05  # largest R-hat of chains that are said to agree
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
@@ -107,13 +109,33 @@ class FitDiagram:
     """
 
     def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner() + html_of_fit(self))  # type: ignore[misc]
+        with _in_a_moment(self):
+            diagram = super()._repr_html_inner()  # type: ignore[misc]
+        return str(diagram + html_of_fit(self))
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        with _in_a_moment(self):
+            bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
             bundle["text/html"] += html_of_fit(self)
         return bundle
+
+
+@contextmanager
+def _in_a_moment(estimator: Any) -> Iterator[None]:
+    """Let scikit-learn's diagram of very many rows do without the names of new features.
+
+    To name them takes flat clusters at every level, some seconds each. The diagram takes an error
+    as none to show.
+    """
+    slow = np.size(getattr(estimator, "labels_", ())) > MOST_NAMED
+    if slow:
+        estimator.__dict__["get_feature_names_out"] = None
+    try:
+        yield
+    finally:
+        if slow:
+            del estimator.__dict__["get_feature_names_out"]
 
 
 def _convergence(diagnosis: Any) -> str:

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine import engine_of
+from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw
+from sticktree.store import MemoryStore, Store
 
 if TYPE_CHECKING:
     from sticktree.engine.interface import ChainLike
@@ -24,6 +25,7 @@ __all__ = ["Arrays", "pack_chain", "pack_draws", "resting", "unpack_chain", "unp
 Arrays = dict[str, npt.NDArray[Any]]
 
 VALUES, SHAPES = "draw_values_", "draw_shapes_"  # before the name of a parameter
+PARALLEL = "parallel"  # an array that snapshots of chains for many rows have
 CHAIN = "chain_"  # before the name of an array of a snapshot
 
 
@@ -37,16 +39,59 @@ def pack_draws(draws: list[Draw]) -> Arrays:
         parameters[f"{VALUES}{name}"] = np.concatenate([value.ravel() for value in values])
         parameters[f"{SHAPES}{name}"] = np.array([value.shape for value in values], dtype=np.int64)
     # Each draw has the smallest integers that hold it; together they get the smallest for all.
-    return parameters | {
-        "draw_sizes": np.array([draw.parent.size for draw in draws]),
-        "draw_leaf": np.stack([draw.leaf for draw in draws]),
-        "draw_parent": np.concatenate([draw.parent for draw in draws]),
-        "draw_level": np.concatenate([draw.level for draw in draws]),
-        "draw_traced": np.array(draws[0].traced, dtype=np.str_),
-        "draw_scalars": np.array(
-            [[draw.concentration, draw.discount, draw.log_joint] for draw in draws]
-        ),
+    labelled = [draw for draw in draws if draw.labelled] or draws[:1]
+    return (
+        parameters
+        | _pack_unlabelled(draws)
+        | {
+            "draw_sizes": np.array([draw.parent.size for draw in draws]),
+            "draw_leaf": np.stack([draw.leaf for draw in labelled]),
+            "draw_parent": np.concatenate([draw.parent for draw in draws]),
+            "draw_level": np.concatenate([draw.level for draw in draws]),
+            "draw_traced": np.array(draws[0].traced, dtype=np.str_),
+            "draw_scalars": np.array(
+                [[draw.concentration, draw.discount, draw.log_joint] for draw in draws]
+            ),
+        }
+    )
+
+
+def _pack_unlabelled(draws: list[Draw]) -> Arrays:
+    """Return what tells of rows where labels do not; nothing, if all draws have labels."""
+    known = [draw.counts for draw in draws if draw.counts is not None]
+    levels = [draw.meeting_level for draw in draws]
+    if not known and all(draw.labelled and draw.meeting_level is None for draw in draws):
+        return {}
+    return {
+        "draw_labelled": np.array([draw.labelled for draw in draws]),
+        "draw_n_data": np.array([draw.n_data for draw in draws], dtype=np.int64),
+        "draw_counted": np.array([draw.counts is not None for draw in draws]),
+        "draw_counts": np.concatenate([np.empty(0, dtype=np.int64), *known]),
+        "draw_meeting_level": np.array([np.nan if x is None else x for x in levels]),
     }
+
+
+def _unpack_unlabelled(arrays: Arrays, sizes: npt.NDArray[Any]) -> list[dict[str, Any]]:
+    """Return the same for each draw, ready for :class:`Draw`; files of old have none of it."""
+    n_draws = len(sizes)
+    if "draw_labelled" not in arrays:
+        return [{"leaf": arrays["draw_leaf"][k]} for k in range(n_draws)]
+    leaf = iter(arrays["draw_leaf"])
+    counted = arrays["draw_counted"]
+    # What is behind the last end is nothing.
+    counts = iter(np.split(arrays["draw_counts"], np.cumsum(sizes[counted])))
+    parts = []
+    for k in range(n_draws):
+        level = float(arrays["draw_meeting_level"][k])
+        parts.append(
+            {
+                "leaf": next(leaf) if arrays["draw_labelled"][k] else arrays["draw_leaf"][0, :0],
+                "n_data": int(arrays["draw_n_data"][k]),
+                "counts": next(counts).copy() if counted[k] else None,
+                "meeting_level": None if np.isnan(level) else level,
+            }
+        )
+    return parts
 
 
 def unpack_draws(arrays: Arrays) -> list[Draw]:
@@ -60,6 +105,7 @@ def unpack_draws(arrays: Arrays) -> list[Draw]:
         name: _parts(arrays[f"{VALUES}{name}"], arrays[f"{SHAPES}{name}"]) for name in names
     }
     traced = tuple(arrays["draw_traced"].tolist())
+    of_rows = _unpack_unlabelled(arrays, sizes)
     draws = []
     for k, (size, end) in enumerate(zip(sizes, ends, strict=True)):
         small = np.min_scalar_type(int(size))
@@ -68,7 +114,7 @@ def unpack_draws(arrays: Arrays) -> list[Draw]:
         concentration, discount, log_joint = arrays["draw_scalars"][k].tolist()
         draws.append(
             Draw(
-                leaf=arrays["draw_leaf"][k].astype(small),
+                leaf=of_rows[k].pop("leaf").astype(small),
                 parent=arrays["draw_parent"][part].astype(small),
                 level=level.astype(np.min_scalar_type(int(level.max()))),
                 parameters={name: parts[k] for name, parts in parameters.items()},
@@ -76,6 +122,7 @@ def unpack_draws(arrays: Arrays) -> list[Draw]:
                 concentration=concentration,
                 discount=discount,
                 log_joint=log_joint,
+                **of_rows[k],
             )
         )
     return draws
@@ -98,17 +145,21 @@ def pack_chain(chain: ChainLike) -> Arrays:
     return arrays
 
 
-def unpack_chain(arrays: Arrays, data: FloatArray, model: Model) -> ChainLike:
+def unpack_chain(arrays: Arrays, data: FloatArray | Store, model: Model) -> ChainLike:
     """Return a chain that goes on where it was packed; ``arrays`` may hold more."""
     rng = np.random.default_rng()
     rng.bit_generator.state = json.loads(str(arrays["generator"]))
     snapshot = {
         name.removeprefix(CHAIN): array for name, array in arrays.items() if name.startswith(CHAIN)
     }
+    if PARALLEL in snapshot:
+        store = MemoryStore(data) if isinstance(data, np.ndarray) else data
+        return parallel_chain_of(model).restored(store.rows(1), model, rng, snapshot)
+    assert isinstance(data, np.ndarray)
     return engine_of(model).chain.restored(data, model, rng, snapshot)
 
 
-def resting(arrays: Arrays, data: FloatArray, model: Model) -> ChainLike:
+def resting(arrays: Arrays, data: FloatArray | Store, model: Model) -> ChainLike:
     """Return a chain that is unpacked when it is first asked for anything but its model.
 
     Most who read a file never go on with its chains, and to wake one loads kernels.
@@ -117,7 +168,7 @@ def resting(arrays: Arrays, data: FloatArray, model: Model) -> ChainLike:
 
 
 class _RestingChain:
-    def __init__(self, arrays: Arrays, data: FloatArray, model: Model) -> None:
+    def __init__(self, arrays: Arrays, data: FloatArray | Store, model: Model) -> None:
         self.arrays: Arrays | None = arrays
         self.data, self.model = data, model
         self.awake: ChainLike | None = None

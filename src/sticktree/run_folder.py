@@ -7,7 +7,6 @@ written first, with the status "running", and again as the very last file, with 
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import os
@@ -16,6 +15,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from sticktree import __version__
 from sticktree.files import atomically
+from sticktree.streams import csv_pieces, write_pieces
 
 if TYPE_CHECKING:
     from sticktree.estimator import DFPMixture
@@ -169,15 +170,18 @@ class RunFolder:
         """Write all files, the record as the last, and return what was found."""
         from sticktree import save
         from sticktree.summary import flat_levels, summarise
+        from sticktree.tree.json import json_pieces
+        from sticktree.tree.newick import newick_pieces
 
         by_level = flat_levels(estimator)
         tree = named_tree(estimator, ids)
         save(estimator, self.path / MODEL)
-        self._write(NEWICK, tree.to_newick() + "\n")
-        self._write(JSON, tree.to_json())
-        frame = tree.to_frame()
-        self._write(NODES, frame.to_csv(lineterminator="\n"))
-        self._write(CLUSTERS, clusters_csv(estimator, by_level, ids, labels))
+        write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))
+        write_pieces(self.path / JSON, json_pieces(tree))
+        with atomically(self.path / NODES) as path:
+            tree.to_frame().to_csv(path, lineterminator="\n")
+        table = clusters_table(estimator, by_level, ids, labels)
+        write_pieces(self.path / CLUSTERS, csv_pieces(table))
         summary = summarise(estimator, labels=labels, names=tree.names, by_level=by_level)
         self._write(SUMMARY, summary.text() + "\n")
         found = {key: summary.result()[key] for key in RESULTS}
@@ -190,8 +194,7 @@ class RunFolder:
         self.__dict__.pop("record", None)
 
     def _write(self, name: str, text: str) -> None:
-        with atomically(self.path / name) as path:
-            path.write_text(text, encoding="utf-8", newline="")
+        write_pieces(self.path / name, [text])
 
 
 def named_tree(estimator: DFPMixture, ids: Sequence[str] | None) -> Tree:
@@ -208,12 +211,12 @@ def named_tree(estimator: DFPMixture, ids: Sequence[str] | None) -> Tree:
     return estimator.tree_.annotated(names=[ids[k] for k in kept])
 
 
-def clusters_csv(
+def clusters_table(
     estimator: DFPMixture,
     by_level: Sequence[Any],
     ids: Sequence[str] | None = None,
     labels: Sequence[str | None] | None = None,
-) -> str:
+) -> dict[str, Sequence[Any]]:
     """Return a table of the rows: their clusters at every level, and how sure they are."""
     columns: dict[str, Sequence[Any]] = {"row": range(len(estimator.labels_))}
     if ids is not None:
@@ -224,11 +227,7 @@ def clusters_csv(
     columns["confidence"] = [f"{value:.4f}" for value in estimator.confidence_]
     for level, flat in enumerate(by_level, start=1):
         columns[f"level_{level}"] = flat.tolist()
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
+    return columns
 
 
 def plain(value: Any) -> Any:

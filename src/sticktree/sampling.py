@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.engine import engine_of
+from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw
+from sticktree.store import Store
 
 if TYPE_CHECKING:
     from sticktree.engine.interface import ChainLike, SweepInfo
@@ -23,15 +24,19 @@ __all__ = ["Run", "Schedule", "sample"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long chains run: ``n_warmup`` sweeps, then ``n_draws`` draws ``thin`` sweeps apart."""
+    """How long chains run: ``n_warmup`` sweeps, then ``n_draws`` draws ``thin`` sweeps apart.
+
+    Of many rows only every ``label_every``-th draw keeps where each row sits.
+    """
 
     n_warmup: int
     n_draws: int
     thin: int = 1
+    label_every: int = 1
 
     def prolonged(self, n_draws: int) -> Schedule:
         """Return a schedule with ``n_draws`` more draws."""
-        return Schedule(self.n_warmup, self.n_draws + n_draws, self.thin)
+        return replace(self, n_draws=self.n_draws + n_draws)
 
     @property
     def n_sweeps(self) -> int:
@@ -48,9 +53,18 @@ class Run:
     n_sweeps: int = 0
 
     @classmethod
-    def start(cls, data: FloatArray, model: Model, seed: np.random.SeedSequence) -> Run:
-        """Start a chain from its own seed."""
-        return cls(engine_of(model).chain(data, model, np.random.default_rng(seed)))
+    def start(
+        cls,
+        data: FloatArray | Store,
+        model: Model,
+        seed: np.random.SeedSequence,
+        n_threads: int = 1,
+    ) -> Run:
+        """Start a chain from its own seed; one on a store makes its passes in threads."""
+        rng = np.random.default_rng(seed)
+        if isinstance(data, np.ndarray):
+            return cls(engine_of(model).chain(data, model, rng))
+        return cls(parallel_chain_of(model)(data.rows(n_threads), model, rng))
 
     def sweeps(self, schedule: Schedule) -> Iterator[SweepInfo]:
         """Sweep until the schedule is done, and yield after every sweep."""
@@ -59,7 +73,8 @@ class Run:
             self.n_sweeps += 1
             past = self.n_sweeps - schedule.n_warmup
             if past > 0 and past % schedule.thin == 0:
-                self.draws.append(Draw.of(self.chain))
+                labelled = len(self.draws) % schedule.label_every == 0
+                self.draws.append(Draw.of(self.chain, labelled))
             yield info
 
 

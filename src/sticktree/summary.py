@@ -238,20 +238,18 @@ def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> lis
     found = estimator.labels_
     scores = _Scores.of(estimator.data_)
     summaries = []
-    for cluster in range(int(found.max()) + 1):
-        members = found == cluster
+    order = np.argsort(found, kind="stable")
+    ends = np.cumsum(np.bincount(found))
+    for cluster, members in enumerate(np.split(order, ends[:-1])):
         names: Counter[str] = Counter()
         if labels is not None:
-            names.update(
-                label
-                for label, member in zip(labels, members.tolist(), strict=True)
-                if member and label is not None
-            )
+            called = (labels[row] for row in members.tolist())
+            names.update(label for label in called if label is not None)
         summaries.append(
             ClusterSummary(
                 cluster,
-                int(members.sum()),
-                float(estimator.confidence_[members].mean()) if members.any() else float("nan"),
+                members.size,
+                float(estimator.confidence_[members].mean()) if members.size else float("nan"),
                 scores.typical(estimator.columns_, members),
                 dict(names.most_common()),
             )

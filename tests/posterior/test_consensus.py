@@ -6,8 +6,9 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
+from sticktree.posterior.company import most_often_with
 from sticktree.posterior.consensus import Members, _grown, consensus_tree
-from sticktree.posterior.linkage import average_linkage, most_often_with
+from sticktree.posterior.linkage import average_linkage
 from sticktree.posterior.support import support
 from sticktree.posterior.together import meeting_times
 from sticktree.processes import NestedRestaurant
@@ -197,7 +198,7 @@ def test_rows_join_the_group_they_are_most_often_with(seed):
     leaves[:3, 7] = 4  # alone in half of the draws
     group = np.arange(30) % 5
     group[7] = 5
-    best = most_often_with(leaves, group)
+    best = most_often_with(leaves, group)[0]
     together = (leaves[:, :, None] == leaves[:, None, :]).mean(axis=0)
     np.fill_diagonal(together, np.nan)
     together[7, 7] = 0.5

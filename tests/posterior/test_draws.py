@@ -1,6 +1,7 @@
 """Draws keep the tree and the parameters of a chain; posteriors put them into arrays."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,11 @@ import pytest
 from sticktree.engine.chain import Chain
 from sticktree.engine.state import DISCOUNT, FACTOR, tree_of
 from sticktree.model import Model
-from sticktree.posterior import Draw, Posterior
+from sticktree.packing import pack_draws, unpack_draws
+from sticktree.posterior import Draw, Posterior, best_draw, labels_at, meeting_times
+from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.draws import tracked_pairs
+from sticktree.posterior.tree_space import tree_space
 
 FORMS = ["spherical", "diag", "full"]
 
@@ -177,3 +182,105 @@ def test_missing_arviz_is_said_with_what_to_install(posteriors, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_base", None)
     with pytest.raises(ImportError, match=r"pip install sticktree\[arviz\]"):
         posteriors["full"].to_arviz()
+
+
+# ---- draws without labels ------------------------------------------------------------------------
+
+
+def test_draw_without_labels_keeps_its_counts_and_its_level(make_draw):
+    draw = make_draw([(1, 1), (1, 2), (1, 2), (2, 1), (3, 1)])
+    small = draw.without_labels()
+    assert (draw.labelled, small.labelled) == (True, False)
+    assert (draw.n_data, small.n_data, small.leaf.size) == (5, 5, 0)
+    np.testing.assert_array_equal(small.counts, draw.tree.count)
+    np.testing.assert_array_equal(draw.rows_below(), draw.tree.count)
+    np.testing.assert_array_equal(small.nodes_per_level(2), draw.nodes_per_level(2))
+    pairs = tracked_pairs(5)
+    assert small.meeting_level == draw.tree.meeting_level(*pairs).mean()
+    assert small.nbytes == draw.nbytes - draw.leaf.nbytes + small.counts.nbytes
+    assert small.without_labels().meeting_level == small.meeting_level
+
+
+@pytest.mark.parametrize("ask", ["tree", "rows_below", "tracked_level"])
+def test_draw_without_labels_says_what_to_use(make_draw, ask):
+    draw = replace(make_draw([(1,), (2,)]), leaf=np.empty(0, dtype=np.uint8), n_data=1_234)
+    with pytest.raises(ValueError, match=r"labels of the 1,234 rows.*use the draws of Posterior"):
+        getattr(draw, ask)()
+
+
+def test_labels_of_some_rows_only_are_refused(make_draw):
+    with pytest.raises(ValueError, match="leaf must have an entry for each of 7 rows, or none"):
+        replace(make_draw([(1,), (2,)]), n_data=7)
+
+
+@pytest.fixture
+def thinned(posteriors):
+    """Return a posterior in which every fourth draw has labels, and the same with all labels."""
+    whole = posteriors["full"]
+    chains = [
+        [draw if k % 4 == 0 else draw.without_labels() for k, draw in enumerate(chain)]
+        for chain in whole.chains
+    ]
+    return Posterior(chains, whole.depth), whole
+
+
+def test_scalars_need_no_labels(thinned):
+    some, whole = thinned
+    for name, values in whole.scalars().items():
+        np.testing.assert_array_equal(some.scalars()[name], values)
+
+
+def test_answers_about_rows_come_from_the_labelled_draws(thinned):
+    some, whole = thinned
+    kept = whole.chains[0][::4] + whole.chains[1][::4]
+    assert some.labelled == kept
+    assert whole.labelled == whole.draws
+    np.testing.assert_array_equal(labels_at(some.draws, 1), labels_at(kept, 1))
+    np.testing.assert_array_equal(some.labels(1), Posterior([kept], whole.depth).labels(1))
+    np.testing.assert_array_equal(meeting_times(some.draws), meeting_times(kept))
+    assert consensus_tree(some.draws, 3.0) == consensus_tree(kept, 3.0)
+    assert best_draw(some.draws, 1) is best_draw(kept, 1)
+    alone = Posterior([chain[::4] for chain in whole.chains], whole.depth)
+    assert repr(tree_space(some)) == repr(tree_space(alone))
+
+
+def test_posterior_without_labels_says_so(thinned):
+    draws = [draw.without_labels() for draw in thinned[0].draws]
+    for answer in (
+        lambda: labels_at(draws, 1),
+        lambda: consensus_tree(draws, 3.0),
+        lambda: meeting_times(draws),
+    ):
+        with pytest.raises(ValueError, match=r"labels of the rows, got 40 without"):
+            answer()
+    with pytest.raises(ValueError, match=r"a draw of every chain that has kept the labels"):
+        tree_space(Posterior([draws], 2))
+
+
+@pytest.mark.parametrize("kept", [range(0, 20, 3), [4], [], range(20)])
+def test_draws_without_labels_are_packed(posteriors, kept):
+    draws = [
+        draw if k in kept else draw.without_labels()
+        for k, draw in enumerate(posteriors["full"].chains[0])
+    ]
+    again = unpack_draws(pack_draws(draws))
+    assert [draw.labelled for draw in again] == [k in kept for k in range(20)]
+    for mine, other in zip(draws, again, strict=True):
+        for name in ("leaf", "parent", "level", "counts"):
+            value = getattr(mine, name)
+            np.testing.assert_array_equal(getattr(other, name), value)
+            assert value is None or getattr(other, name).dtype == value.dtype
+        for name in ("n_data", "meeting_level", "log_joint"):
+            assert getattr(other, name) == getattr(mine, name)
+
+
+def test_files_of_labelled_draws_are_as_ever(posteriors):
+    arrays = pack_draws(posteriors["full"].draws)
+    assert {name for name in arrays if "draw_values" not in name and "draw_shapes" not in name} == {
+        "draw_sizes",
+        "draw_leaf",
+        "draw_parent",
+        "draw_level",
+        "draw_traced",
+        "draw_scalars",
+    }

@@ -11,10 +11,10 @@ from sticktree.cli.run_argument import (
     add_output,
     add_run,
     check_file,
-    csv_text,
     open_run,
     write_text,
 )
+from sticktree.streams import csv_pieces
 
 __all__ = ["add_to"]
 
@@ -68,4 +68,4 @@ def run(options: argparse.Namespace) -> None:
         if words is not None:
             columns[name] = ["" if word is None else word for word in words]
     columns["cluster"] = labels.tolist()
-    write_text(csv_text(columns), path)
+    write_text(csv_pieces(columns), path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ examples:
     sticktree export run --format linkage -o linkage.npy
     sticktree export run --format csv --min-support 0.5
 """
+LINES = 100_000  # of a table in one piece
 FORMATS = ("newick", "linkage", "json", "csv", "graphml")
 
 
@@ -71,13 +73,31 @@ def _write_array(array: Any, path: Path) -> None:
     print(f"wrote {path}")
 
 
-def _linkage(tree: Any) -> str:
-    lines = [f"{int(a)},{int(b)},{height!r},{int(size)}" for a, b, height, size in _rows(tree)]
-    return "\n".join(["first,second,height,size", *lines]) + "\n"
+def _newick(tree: Any) -> Iterator[str]:
+    from sticktree.tree.newick import newick_pieces
+
+    yield from newick_pieces(tree)
+    yield "\n"
 
 
-def _rows(tree: Any) -> Any:
-    return tree.to_linkage().tolist()
+def _json(tree: Any) -> Iterator[str]:
+    from sticktree.tree.json import json_pieces
+
+    return json_pieces(tree)
+
+
+def _csv(tree: Any) -> Iterator[str]:
+    """Yield the frame as CSV in pieces, which pandas has no word for."""
+    frame = tree.to_frame()
+    for first in range(0, len(frame), LINES):
+        part = frame.iloc[first : first + LINES]
+        yield part.to_csv(lineterminator="\n", header=first == 0)
+
+
+def _linkage(tree: Any) -> Iterator[str]:
+    yield "first,second,height,size\n"
+    for a, b, height, size in tree.to_linkage().tolist():
+        yield f"{int(a)},{int(b)},{height!r},{int(size)}\n"
 
 
 def _graphml(tree: Any) -> str:
@@ -93,9 +113,9 @@ def _graphml(tree: Any) -> str:
 
 
 WRITERS: dict[str, Any] = {
-    "newick": lambda tree: tree.to_newick() + "\n",
+    "newick": _newick,
     "linkage": _linkage,
-    "json": lambda tree: tree.to_json(),
-    "csv": lambda tree: tree.to_frame().to_csv(lineterminator="\n"),
+    "json": _json,
+    "csv": _csv,
     "graphml": _graphml,
 }

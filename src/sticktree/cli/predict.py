@@ -10,7 +10,6 @@ from sticktree.cli.run_argument import (
     add_output,
     add_run,
     check_file,
-    csv_text,
     open_run,
     write_text,
 )
@@ -19,6 +18,7 @@ from sticktree.cli.table_options import READING, add_reading, read_rows, reading
 if TYPE_CHECKING:
     from sticktree.reading import FileTable
     from sticktree.run_folder import RunFolder
+from sticktree.streams import csv_pieces
 
 __all__ = ["add_to", "check_level", "new_rows"]
 
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
         columns["log_density"] = _digits(estimator.score_samples(frame))
         if options.proba:
             columns |= {f"p_{k}": _digits(probability[:, k]) for k in range(probability.shape[1])}
-    write_text(csv_text(columns), path)
+    write_text(csv_pieces(columns), path)
 
 
 def check_level(folder: RunFolder, level: int | None) -> int | None:

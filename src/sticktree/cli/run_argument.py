@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.files import atomically
+from sticktree.streams import write_pieces
 
 if TYPE_CHECKING:
     from sticktree.run_folder import RunFolder
 
-__all__ = ["add_output", "add_run", "check_file", "csv_text", "json_text", "open_run", "write_text"]
+__all__ = ["add_output", "add_run", "check_file", "json_text", "open_run", "write_text"]
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:
@@ -57,23 +55,14 @@ def check_file(output: str | None, *, overwrite: bool) -> Path | None:
     return path
 
 
-def write_text(text: str, path: Path | None) -> None:
-    """Print a text, or write it to a file and say so."""
+def write_text(text: str | Iterable[str], path: Path | None) -> None:
+    """Print a text, in one piece or in many, or write it to a file and say so."""
+    pieces = [text] if isinstance(text, str) else text
     if path is None:
-        sys.stdout.write(text)
+        sys.stdout.writelines(pieces)
         return
-    with atomically(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="")
+    write_pieces(path, pieces)
     print(f"wrote {path}")
-
-
-def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return columns as CSV."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
 
 
 def json_text(record: Any) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sticktree.engine.interface import Engine
 from sticktree.model import Model
 
-__all__ = ["engine_of"]
+if TYPE_CHECKING:
+    from sticktree.engine.parallel.chain import ParallelChain
+
+__all__ = ["engine_of", "parallel_chain_of"]
 
 
 def engine_of(model: Model) -> Engine:
@@ -19,3 +24,14 @@ def engine_of(model: Model) -> Engine:
     from sticktree.engine.predictive import predictives
 
     return Engine(Chain, predictives)
+
+
+def parallel_chain_of(model: Model) -> type[ParallelChain]:
+    """Return the class of chains that sample a model given `Rows`, for many rows."""
+    if model.leaf_noise == "own":
+        from sticktree.engine.parallel.own_chain import OwnParallelChain
+
+        return OwnParallelChain
+    from sticktree.engine.parallel.shared_chain import SharedParallelChain
+
+    return SharedParallelChain

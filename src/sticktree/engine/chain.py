@@ -36,7 +36,7 @@ from sticktree.engine.structure import list_nodes, load_tree
 from sticktree.model import Model
 from sticktree.tree import Tree
 
-__all__ = ["Chain", "SweepInfo", "rebuild"]
+__all__ = ["Chain", "SweepInfo", "rebuild", "set_parameters"]
 
 MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
@@ -52,11 +52,22 @@ def rebuild(
 ) -> None:
     """Put a tree, whose nodes keep their numbers, and parameters into a state."""
     load_tree(state, tree.parent, tree.level, tree.leaf)
+    set_parameters(state, concentration, discount, scales, less_discount)
+    settle(state)
+
+
+def set_parameters(
+    state: State,
+    concentration: float,
+    discount: float,
+    scales: FloatArray,
+    less_discount: bool = False,
+) -> None:
+    """Put parameters into a state; it must be settled afterwards."""
     state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
     state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
     state.levels["scale"] = scales
     set_scales(state)
-    settle(state)
 
 
 class Chain(SharedNoise):

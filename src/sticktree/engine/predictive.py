@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.chain import rebuild
+from sticktree.engine.chain import rebuild, set_parameters
 from sticktree.engine.gaps import (
     Gaps,
     complete,
@@ -32,7 +32,13 @@ __all__ = ["SharedPredictive", "predictives"]
 
 
 def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[SharedPredictive]:
-    """Yield the predictive distribution of every draw, given the data it was learned from."""
+    """Yield the predictive distribution of every draw, given the data it was learned from.
+
+    Draws that have kept the sums of their leaves need no data.
+    """
+    if draws and "sums_n" in draws[0].parameters:
+        yield from _from_sums(draws, model)
+        return
     zeros = np.zeros_like(data)
     state = empty_state(zeros, model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
     missing = np.isnan(data)
@@ -41,9 +47,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
         if "imputed" in draw.parameters:
             completed = data.copy()
             completed[missing] = draw.parameters["imputed"]
-        factor = draw.parameters["factor"]
-        if factor.ndim < 2:
-            factor = np.diag(np.broadcast_to(factor, data.shape[1]))
+        factor = _square(draw.parameters["factor"], data.shape[1])
         np.matmul(completed, np.linalg.inv(factor).T, out=state.data)
         rebuild(
             state,
@@ -54,6 +58,40 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
             model.less_discount,
         )
         yield SharedPredictive(predictive_mixture(state), factor, state, missing)
+
+
+def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
+    """Yield the predictive distribution of every draw, from the sums of its leaves."""
+    from sticktree.engine.parallel.trunk import plant, recount
+
+    dimension = draws[0].parameters["sums_total"].shape[1]
+    room = max(draw.parent.size for draw in draws)
+    none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)
+    state = empty_state(
+        np.empty((room, dimension)), model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise
+    )._replace(data=none[0], leaf=none[1])
+    for draw in draws:
+        factor = _square(draw.parameters["factor"], dimension)
+        parent = draw.parent.astype(np.int32)
+        plant(state, parent, draw.level.astype(np.int32))
+        set_parameters(
+            state,
+            draw.concentration,
+            draw.discount,
+            draw.parameters["scales"],
+            model.less_discount,
+        )
+        leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
+        total = draw.parameters["sums_total"] @ np.linalg.inv(factor).T
+        recount(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
+        yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))
+
+
+def _square(factor: FloatArray, dimension: int) -> FloatArray:
+    """Return A as a matrix, of which a draw keeps the diagonal only where that is all."""
+    if factor.ndim < 2:
+        return np.diag(np.broadcast_to(factor, dimension))
+    return factor
 
 
 class SharedPredictive:
@@ -82,6 +120,11 @@ class SharedPredictive:
 
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of each row of the data given all others."""
+        if self.state.leaf.size == 0:
+            raise ValueError(
+                "leave-one-out densities need the rows of the data one by one: fit with "
+                'algorithm="gibbs"'
+            )
         return leave_one_out(self.state, self.factor, self.missing)
 
     @property

@@ -98,15 +98,16 @@ def branch_colours(tree: Tree) -> FloatArray:
     hue = np.tile(rgb(INK), (tree.n_nodes, 1))
     pale = np.zeros((tree.n_nodes, 1))
     top = _first_branching(tree)
-    for node in range(1, tree.n_nodes):
-        above = int(tree.parent[node])
-        place = int(np.searchsorted(tree.children(above), node))
-        if above == top:
-            hue[node] = hues[place % len(hues)]
-        elif tree.level[above] > tree.level[top]:
-            # Every second sibling is a little paler, so that neighbours can be told apart.
-            hue[node] = hue[above]
-            pale[node] = min(0.5, pale[above, 0] + (0.25 if place % 2 else 0.0))
+    place = tree._rank - 1
+    for nodes in tree._levels[1:]:
+        above = tree.parent[nodes]
+        first = nodes[above == top]
+        hue[first] = hues[place[first] % len(hues)]
+        lower = nodes[tree.level[above] > tree.level[top]]
+        above = tree.parent[lower]
+        # Every second sibling is a little paler, so that neighbours can be told apart.
+        hue[lower] = hue[above]
+        pale[lower] = np.minimum(0.5, pale[above] + 0.25 * (place[lower] % 2)[:, None])
     return np.asarray(hue + pale * (1 - hue))
 
 

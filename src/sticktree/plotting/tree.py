@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.plotting.style import INK, PAPER, branch_colours, new_axes
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_tree"]
+
+MOST_LEAVES = 20_000
 
 
 def plot_tree(
@@ -28,6 +31,7 @@ def plot_tree(
     """Draw a tree from the root at the top to the leaves.
 
     Nodes are labelled where they have room; without room, or with ``labels=None``, they are dots.
+    Of more than 20,000 leaves, so many are drawn, spread evenly, each at its place.
 
     Parameters
     ----------
@@ -57,14 +61,15 @@ def plot_tree(
 
     x, y = _positions(tree), -tree.level.astype(float)
     colours = branch_colours(tree) if colours is None else colours
-    below = np.arange(1, tree.n_nodes)
+    shown = _shown(tree)
+    below = shown[1:]
     ends = np.stack([x, y], axis=1)
     edges = np.stack([ends[tree.parent[below]], ends[below]], axis=1)
     ax.add_collection(LineCollection(list(edges), colors=colours[below], linewidths=1.2, zorder=1))
     fontsize = _fontsize(ax, texts or [], x, tree.depth)
     if texts is None or fontsize < 4.5:
         size = 18.0 if n_leaves <= 100 else 5.0
-        ax.scatter(x, y, s=size, color=colours, zorder=2, linewidths=0)
+        ax.scatter(x[shown], y[shown], s=size, color=colours[shown], zorder=2, linewidths=0)
     else:
         for node, text in enumerate(texts):
             ax.text(
@@ -94,11 +99,19 @@ def _positions(tree: Tree) -> FloatArray:
     x = np.zeros(tree.n_nodes)
     in_order = tree.leaves[np.argsort(tree.preorder[tree.leaves])]
     x[in_order] = np.arange(in_order.size)
-    for node in range(tree.n_nodes - 1, -1, -1):
-        children = tree.children(node)
-        if children.size:
-            x[node] = (x[children[0]] + x[children[-1]]) / 2
+    ids, start = tree._children.ids, tree._children.start
+    for nodes in reversed(tree._levels):
+        inner = nodes[tree.n_children[nodes] > 0]
+        x[inner] = (x[ids[start[inner]]] + x[ids[start[inner + 1] - 1]]) / 2
     return x
+
+
+def _shown(tree: Tree) -> npt.NDArray[np.int64]:
+    """Return the nodes to draw: all inner ones, and as many leaves as a picture can show."""
+    inner, leaves = np.flatnonzero(tree.n_children > 0), tree.leaves
+    leaves = leaves[np.argsort(tree.preorder[leaves], kind="stable")]
+    step = max(1, -(-leaves.size // MOST_LEAVES))
+    return np.sort(np.concatenate([inner, leaves[::step]]))
 
 
 def _fontsize(ax: Axes, texts: Sequence[str], x: FloatArray, depth: int) -> float:
@@ -116,6 +129,10 @@ def _fontsize(ax: Axes, texts: Sequence[str], x: FloatArray, depth: int) -> floa
 
 
 def _texts(tree: Tree, labels: str | Sequence[str] | None) -> list[str] | None:
+    if labels is None:
+        return None
+    if isinstance(labels, str) and tree.leaves.size > MOST_LEAVES:
+        labels = None if labels in ("index", "count") else labels  # there is no room for them
     if labels is None:
         return None
     if labels == "index":

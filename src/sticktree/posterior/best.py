@@ -8,7 +8,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.posterior.draws import Draw
-from sticktree.posterior.levels import MAX_DRAWS, labels_at, spread
+from sticktree.posterior.levels import affordable, labels_at, spread
 from sticktree.posterior.loss import Loss, growth
 
 __all__ = ["best_draw"]
@@ -23,7 +23,7 @@ def best_draw(draws: Sequence[Draw], level: int, loss: Loss = "vi") -> Draw:
     Parameters
     ----------
     draws : sequence of Draw
-        The draws; of more than a thousand, so many are taken, spread evenly.
+        The draws; those that :func:`labels_at` takes are compared.
     level : int
         The level at which their trees are cut.
     loss : {"vi", "binder"}
@@ -37,18 +37,18 @@ def best_draw(draws: Sequence[Draw], level: int, loss: Loss = "vi") -> Draw:
     growth(loss, 0)
     labels = labels_at(draws, level)
     n_draws, n_data = labels.shape
-    affordable = int(STEPS // (n_draws * n_data))
+    most = int(STEPS // (n_draws * n_data))
     candidates = np.arange(n_draws)
-    if n_draws <= affordable:
+    if n_draws <= most:
         losses = _losses_to_each_other(labels, loss)
     else:
-        few = max(affordable // 2, 1)
+        few = max(most // 2, 1)
         rough = _losses(labels, labels[spread(range(n_draws), few)], loss)
         candidates = np.sort(np.argsort(rough, kind="stable")[:few])
         losses = _losses(labels[candidates], labels, loss)
     # Of equals the first, so that rounding does not decide.
     best = int(candidates[np.argmax(losses <= losses.min() + 1e-12 * abs(losses.min()))])
-    return spread(draws, MAX_DRAWS)[best]
+    return affordable(draws)[best]
 
 
 def _losses(candidates: IntArray, draws: IntArray, loss: Loss) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.posterior.draws import Draw
-from sticktree.posterior.levels import MAX_DRAWS, MIN_DRAWS, spread
+from sticktree.posterior.levels import MAX_DRAWS, MIN_DRAWS, labelled, spread
 from sticktree.posterior.support import support
 from sticktree.posterior.together import summed_meeting_levels
 from sticktree.tree import Tree
@@ -24,6 +24,8 @@ MAX_EXACT = 2000
 """Up to so many rows all pairs are weighed; above, rows that stay together count as one."""
 GROUPING_DRAWS, GROUPING_ROUNDS = 100, 3
 GROUPING_CELLS = 20_000_000  # rows times draws that are held at a time
+FINEST = (32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
+"""Steps between a group and the next in which rows of it are told apart, if they can be."""
 TIE = 1e-9  # times nearer than this are the same, up to rounding
 
 
@@ -44,7 +46,7 @@ def consensus_tree(
     Parameters
     ----------
     draws : list of Draw
-        At most ``max_draws`` of them are used, spread evenly.
+        At most ``max_draws`` of those that have labels are used, spread evenly.
     leaf_time : float
         Where the leaves are: the depth of the model.
     max_exact, max_draws : int
@@ -58,7 +60,7 @@ def consensus_tree(
     from sticktree.posterior.linkage import average_linkage
 
     max_exact = check_integer("max_exact", max_exact, minimum=2)
-    used = spread(draws, check_integer("max_draws", max_draws, minimum=1))
+    used = spread(labelled(draws), check_integer("max_draws", max_draws, minimum=1))
     group = _groups(used, max_exact)
     members = Members(group)
     rng = np.random.default_rng(0)  # only for which rows stand for their groups
@@ -100,11 +102,11 @@ class Members:
 
 def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
     """Return the group of each row: rows that are mostly together."""
-    n = draws[0].leaf.size
+    n = draws[0].n_data
     if n <= most:
         return np.arange(n)
 
-    from sticktree.posterior.linkage import most_often_with
+    from sticktree.posterior.company import most_often_with
 
     # Draws far from each other first: neighbours in a chain say nearly the same.
     most_draws = int(np.clip(GROUPING_CELLS // n, MIN_DRAWS, GROUPING_DRAWS))
@@ -123,8 +125,23 @@ def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
         group = finer
     leaves = np.stack([draws[k].leaf for k in order]).astype(np.int32)
     for _ in range(GROUPING_ROUNDS):
-        better = most_often_with(leaves, group.astype(np.int64))
+        better, second, part = most_often_with(leaves, group.astype(np.int64))
         group = np.unique(better, return_inverse=True)[1]
+    return _parted(group, second, part, most)
+
+
+def _parted(
+    group: npt.NDArray[np.int64], second: npt.NDArray[np.int64], part: FloatArray, most: int
+) -> npt.NDArray[np.int64]:
+    """Part groups by where else their rows are, and how often, as finely as ``most`` allows."""
+    n_groups = int(second.max()) + 2
+    for n_steps in FINEST:
+        step = np.round(2 * n_steps * part).astype(np.int64)  # part is at most a half
+        other = np.where(step > 0, second + 1, 0)
+        key = (group * n_groups + other) * (n_steps + 1) + step
+        finer: npt.NDArray[np.int64] = np.unique(key, return_inverse=True)[1].astype(np.int64)
+        if finer.max() < most:
+            return finer
     return group.astype(np.int64)
 
 
@@ -188,26 +205,16 @@ def _numbered(
 
     Parents have larger ids than their children; the data are the first ``n`` nodes.
     """
-    n_nodes = parent.size
-    count, first = np.zeros(n_nodes, dtype=np.int64), np.full(n_nodes, n)
-    count[:n], first[:n] = 1, np.arange(n)
-    children: list[list[int]] = [[] for _ in range(n_nodes)]
-    for node in range(n_nodes - 2, -1, -1):
-        if gone[parent[node]]:
-            parent[node] = parent[parent[node]]
-    for node in range(n_nodes - 1):
-        if not gone[node]:
-            above = parent[node]
-            count[above] += count[node]
-            first[above] = min(first[above], first[node])
-            children[above].append(node)
-    walk, stack = [], [n_nodes - 1]
-    while stack:
-        node = stack.pop()
-        walk.append(node)
-        stack += sorted(children[node], key=lambda child: (count[child], -first[child]))
-    number = np.full(n_nodes, -1)
-    number[walk] = np.arange(len(walk))
-    above = parent[walk]
-    above = np.where(above < 0, -1, number[above])
-    return Tree(above, number[:n], time=time[walk])
+    from sticktree.posterior.numbering import counted, walked
+
+    count, size, first = counted(parent, gone, n)
+    kept = np.flatnonzero(~gone)
+    below = kept[:-1]  # the root is the last
+    # Parents from the root down; of one parent the largest child first, of equals the eldest.
+    below = below[np.lexsort((first[below], -count[below], -parent[below]))]
+    place = walked(below, parent, size)
+    above = np.full(kept.size, -1)
+    above[place[below]] = place[parent[below]]
+    times = np.empty(kept.size)
+    times[place[kept]] = time[kept]
+    return Tree(above, place[:n], time=times)

@@ -2,36 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray, check_integer
-from sticktree.tree import Tree
+from sticktree.tree import NULL, Tree
 
 if TYPE_CHECKING:
     from sticktree.engine.interface import ChainLike
 
-__all__ = ["Draw", "Posterior"]
+__all__ = ["Draw", "Posterior", "tracked_pairs"]
+
+N_TRACKED = 12
+
+
+@runtime_checkable
+class MakesDraws(Protocol):
+    """A chain that makes draws itself: those of many rows keep sums, and labels if asked."""
+
+    def draw(self, labelled: bool) -> Draw:
+        """Return a copy of what the chain has now."""
+
+
+def tracked_pairs(n_data: int) -> tuple[IntArray, IntArray]:
+    """Return the pairs of rows, spread over the data, whose meetings are followed.
+
+    They are the same for all draws of so many rows.
+    """
+    rows = np.random.default_rng(0).integers(n_data, size=(2, N_TRACKED)).astype(np.int32)
+    return rows[0], rows[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
     """One draw from the posterior.
 
+    Of many rows, only some draws keep where each of them sits; see :attr:`labelled`.
+
     Attributes
     ----------
     leaf, parent, level : unsigned integer arrays
-        The tree, compressed, in the smallest integers that hold it; see :attr:`tree`.
+        The tree, compressed, in the smallest integers that hold it; see :attr:`tree`. ``leaf`` is
+        empty in a draw without labels.
     parameters : dict of arrays
         All else that is learned and that predictions need; which there are depends on the model.
     traced : tuple of str
         The names of the parameters by which convergence is judged.
     concentration, discount, log_joint : float
         c, d, and the log density of data, tree and parameters.
+    n_data : int
+        Number of rows; by default as many as there are labels.
+    counts : int64 array or None
+        Number of rows at or below each node; None if ``leaf`` tells.
+    meeting_level : float or None
+        Mean level at which the rows of :func:`tracked_pairs` meet; None if ``leaf`` tells.
     """
 
     leaf: npt.NDArray[Any]
@@ -42,10 +69,25 @@ class Draw:
     concentration: float
     discount: float
     log_joint: float
+    n_data: int = NULL
+    counts: npt.NDArray[np.int64] | None = None
+    meeting_level: float | None = None
+
+    def __post_init__(self) -> None:
+        """Fill in the number of rows, or say that it is not that of the labels."""
+        if self.n_data == NULL:
+            object.__setattr__(self, "n_data", int(self.leaf.size))
+        elif self.leaf.size not in (0, self.n_data):
+            raise ValueError(
+                f"leaf must have an entry for each of {self.n_data} rows, or none, got "
+                f"{self.leaf.size}"
+            )
 
     @classmethod
-    def of(cls, chain: ChainLike) -> Draw:
-        """Copy what a chain has now."""
+    def of(cls, chain: ChainLike, labelled: bool = True) -> Draw:
+        """Copy what a chain has now; chains for many rows may leave out where each row sits."""
+        if isinstance(chain, MakesDraws):
+            return chain.draw(labelled)
         tree = chain.tree()
         small = np.min_scalar_type(tree.n_nodes)
         return cls(
@@ -60,8 +102,67 @@ class Draw:
         )
 
     @property
+    def labelled(self) -> bool:
+        """Whether the draw has kept where each row sits."""
+        return self.leaf.size == self.n_data
+
+    def without_labels(self) -> Draw:
+        """Return the draw without its labels, but with what convergence is judged by.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> draw = Draw(
+        ...     leaf=np.array([1, 1, 2]), parent=np.array([0, 0, 0]), level=np.array([0, 1, 1]),
+        ...     parameters={}, traced=(), concentration=1.0, discount=0.0, log_joint=0.0,
+        ... )
+        >>> small = draw.without_labels()
+        >>> small.labelled, small.n_data, small.counts
+        (False, 3, array([3, 2, 1]))
+        """
+        return replace(
+            self,
+            leaf=self.leaf[:0].copy(),
+            counts=self.rows_below(),
+            meeting_level=self.tracked_level(),
+        )
+
+    def rows_below(self) -> npt.NDArray[np.int64]:
+        """Return the number of rows at or below each node."""
+        if self.counts is not None:
+            return self.counts
+        self._check_labelled("rows_below()")
+        total = np.bincount(self.leaf, minlength=self.parent.size).astype(np.int64)
+        for node in range(self.parent.size - 1, 0, -1):
+            total[self.parent[node]] += total[node]
+        return total
+
+    def tracked_level(self) -> float:
+        """Return the mean level at which the tracked pairs of rows meet."""
+        if self.meeting_level is not None:
+            return self.meeting_level
+        self._check_labelled("tracked_level()")
+        first, second = (self.leaf[rows].tolist() for rows in tracked_pairs(self.n_data))
+        levels = [self._meeting_level(a, b) for a, b in zip(first, second, strict=True)]
+        return float(np.mean(levels))
+
+    def _meeting_level(self, a: int, b: int) -> int:
+        while a != b:  # the larger id is not above the other
+            a, b = (int(self.parent[a]), b) if a > b else (a, int(self.parent[b]))
+        return int(self.level[a])
+
+    def _check_labelled(self, asked: str) -> None:
+        if not self.labelled:
+            raise ValueError(
+                f"{asked} needs the labels of the {self.n_data:,} rows, which this draw has not "
+                "kept: use the draws of Posterior.labelled; parent, level, rows_below() and "
+                "parameters are there without labels"
+            )
+
+    @property
     def tree(self) -> Tree:
-        """The tree of the draw, compressed: branching nodes and leaves."""
+        """The tree of the draw, compressed: branching nodes and leaves; only if it is labelled."""
+        self._check_labelled("tree")
         parent = self.parent.astype(np.int32)
         parent[0] = -1
         return Tree(parent, self.leaf.astype(np.int32), level=self.level.astype(np.int32))
@@ -69,7 +170,9 @@ class Draw:
     @property
     def nbytes(self) -> int:
         """Size of its arrays in memory."""
-        arrays = (self.leaf, self.parent, self.level, *self.parameters.values())
+        arrays = [self.leaf, self.parent, self.level, *self.parameters.values()]
+        if self.counts is not None:
+            arrays.append(self.counts)
         return sum(array.nbytes for array in arrays) + 24
 
     def nodes_per_level(self, depth: int) -> IntArray:
@@ -113,6 +216,11 @@ class Posterior:
         return [draw for chain in self.chains for draw in chain]
 
     @property
+    def labelled(self) -> list[Draw]:
+        """The draws that have kept where each row sits, chain after chain; mostly all of them."""
+        return [draw for draw in self.draws if draw.labelled]
+
+    @property
     def nbytes_per_draw(self) -> float:
         """Mean size of a draw in memory."""
         return float(np.mean([draw.nbytes for draw in self.draws]))
@@ -125,13 +233,6 @@ class Posterior:
         """Return the numbers of chains and draws, and their size."""
         size = f"{self.nbytes_per_draw:,.0f} bytes each" if len(self) else "none yet"
         return f"Posterior(n_chains={self.n_chains}, n_draws={self.n_draws}, {size})"
-
-    @cached_property
-    def _tracked_pairs(self) -> tuple[IntArray, IntArray]:
-        """Twelve pairs of rows, spread over the data, whose meeting depths are followed."""
-        n_data = self.draws[0].leaf.size
-        rows = np.random.default_rng(0).integers(n_data, size=(2, 12)).astype(np.int32)
-        return rows[0], rows[1]
 
     def scalars(self) -> dict[str, npt.NDArray[Any]]:
         """Return label-free numbers of every draw, each of shape (n_chains, n_draws, …).
@@ -148,14 +249,13 @@ class Posterior:
         def parameter(name: str) -> npt.NDArray[Any]:
             return collect(lambda draw: draw.parameters[name])
 
-        first, second = self._tracked_pairs
         return {
             "log_joint": collect(lambda draw: draw.log_joint),
             "nodes": collect(lambda draw: draw.nodes_per_level(self.depth)),
             "concentration": collect(lambda draw: draw.concentration),
             "discount": collect(lambda draw: draw.discount),
             **{name: parameter(name) for name in self.draws[0].traced},
-            "meeting_level": collect(lambda draw: draw.tree.meeting_level(first, second).mean()),
+            "meeting_level": collect(lambda draw: draw.tracked_level()),
         }
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
@@ -190,9 +290,9 @@ class Posterior:
         return html_of_posterior(self)
 
     def labels(self, level: int) -> npt.NDArray[np.int32]:
-        """Return the flat clustering at a level of every draw, shape (all draws, N)."""
+        """Return the flat clustering at a level of every labelled draw, shape (draws, N)."""
         check_integer("level", level, minimum=0)
-        return np.array([draw.tree.cut(level) for draw in self.draws])
+        return np.array([draw.tree.cut(level) for draw in self.labelled])
 
     def to_arviz(self) -> Any:
         """Return the scalars as ArviZ's DataTree (needs arviz-base)."""

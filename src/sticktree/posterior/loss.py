@@ -106,6 +106,8 @@ def as_clusterings(labels_of_draws: npt.ArrayLike) -> IntArray:
     if array.min() < 0 or array.max() >= array.shape[1]:
         return np.array([as_clustering(row, row.size) for row in array])
 
-    from sticktree.posterior.contingency import without_gaps
+    from sticktree.posterior.contingency import has_gaps, without_gaps
 
-    return without_gaps(np.ascontiguousarray(array, dtype=np.int32))
+    draws = np.ascontiguousarray(array, dtype=np.int32)
+    # What needs no change is not copied: of many rows, it is large.
+    return without_gaps(draws) if has_gaps(draws) or not draws.flags.writeable else draws

@@ -30,6 +30,15 @@ MIN_DRAWS = 100
 MAX_SWEEPS, START_SWEEPS = 1_000, 8
 """Sweeps from all starts together, and what one start should have."""
 
+NEAR_STEPS, MAX_NEAR_SWEEPS = 5_000_000_000, 10
+"""Steps and sweeps of the search that looks at clusters nearby: about ten seconds."""
+
+N_NEAR = 8
+"""Clusters that it looks at for a datum."""
+
+SETTLED = 1e-4
+"""Share of data that move in a sweep of it, if the next is not worth its time."""
+
 N_RANDOM = 8
 """Starts in which data take their seats one after another in random order."""
 
@@ -47,8 +56,8 @@ def search(
     """Return what the search finds from each start, and from some random ones.
 
     The best start should come first: if the work is too much, the others are not tried, and fewer
-    draws are followed; if it is far too much, nothing is found. The work is bounded by counting
-    steps, so that the same input always has the same answer.
+    draws are followed; if it is far too much, data only move between clusters nearby, from the best
+    start. The work is bounded by counting steps, so that the same input always has the same answer.
     """
     n_draws, n_data = draws.shape
     most = int(draws.max()) + 1
@@ -59,7 +68,7 @@ def search(
     n_used = min(n_used, MAX_COUNTS // (most * n_slots))
     steps = n_used * n_data * n_slots
     if n_used < min(n_draws, MIN_DRAWS) or steps > ALL_STEPS:
-        return []
+        return _search_nearby(draws, loss, starts[0], n_clusters)
     if n_used < n_draws:
         draws = draws[spread(range(n_draws), n_used)]
     table = _Table(draws, loss, n_slots, n_clusters, rng)
@@ -67,6 +76,31 @@ def search(
     n_sweeps = min(MAX_SWEEPS, ALL_STEPS / steps)
     every = [*starts, *[nowhere] * N_RANDOM][: max(1, int(n_sweeps / START_SWEEPS))]
     return [table.descend(start, n_sweeps / len(every)) for start in every]
+
+
+def _search_nearby(
+    draws: IntArray, loss: Loss, start: IntArray, n_clusters: int | None
+) -> list[IntArray]:
+    """Return what data find that look at clusters nearby only; nothing if even that is too much."""
+    n_draws, n_data = draws.shape
+    n_now = int(start.max()) + 1
+    first = np.concatenate([[0], np.cumsum(draws.max(axis=1) + 1)]).astype(np.int32)
+    n_sweeps = int(min(NEAR_STEPS // (n_draws * n_data * N_NEAR), MAX_NEAR_SWEEPS))
+    tables = int(first[-1]) * n_now
+    too_much = n_sweeps < 1 or tables > MAX_COUNTS or tables * n_now > NEAR_STEPS
+    if n_now < 2 or too_much or n_clusters not in (None, n_now):
+        return []
+    from sticktree.posterior.nearby import counts_of, neighbours, sweep_nearby
+
+    labels, delta = start.copy(), np.diff(growth(loss, n_data))
+    size, shared = counts_of(labels, draws, first, n_now)
+    for _ in range(n_sweeps):
+        near = neighbours(size, shared, N_NEAR)
+        fixed = n_clusters is not None
+        n_moved = sweep_nearby(labels, draws, first, size, shared, delta, near, fixed)
+        if n_moved <= SETTLED * n_data:
+            break
+    return [labels]
 
 
 class _Table:

@@ -16,7 +16,7 @@ def support(tree: Tree, draws: list[Draw]) -> FloatArray:
 
     Single data and all data together are clusters of every draw. Sets are compared by sums of
     random 64-bit numbers, one for each datum: the chance that two different sets have the same sum
-    is 2⁻⁶⁴.
+    is 2⁻⁶⁴. Draws without labels are left out.
 
     Examples
     --------
@@ -32,12 +32,13 @@ def support(tree: Tree, draws: list[Draw]) -> FloatArray:
     order = np.argsort(sums)
     hits = np.zeros(tree.n_nodes)
     known = sums[order]
-    for draw in draws:
+    known_rows = [draw for draw in draws if draw.labelled]
+    for draw in known_rows:
         parent, leaf = draw.parent.astype(np.int32), draw.leaf.astype(np.int32)
         found = np.unique(sums_below(parent, leaf, keys))
         low, high = np.searchsorted(known, found, "left"), np.searchsorted(known, found, "right")
         for k in np.flatnonzero(low < high):
             hits[order[low[k] : high[k]]] += 1
-    share: FloatArray = hits / max(len(draws), 1)
+    share: FloatArray = hits / max(len(known_rows), 1)
     share[(tree.count <= 1) | (tree.count == tree.n_data)] = 1.0
     return share

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.posterior.draws import Draw
-from sticktree.posterior.levels import MAX_DRAWS, spread
+from sticktree.posterior.levels import MAX_DRAWS, labelled, spread
 from sticktree.posterior.loss import as_clustering, as_clusterings
 from sticktree.tree.validation import check_range, integers
 
@@ -86,7 +86,7 @@ def meeting_times(draws: Sequence[Draw], rows: npt.ArrayLike | None = None) -> S
     Parameters
     ----------
     draws : sequence of Draw
-        At most a thousand of them are used, spread evenly.
+        At most a thousand of those that have labels are used, spread evenly.
     rows : array of int, optional
         For which data, and in which order; by default all. At most 20,000.
 
@@ -95,11 +95,8 @@ def meeting_times(draws: Sequence[Draw], rows: npt.ArrayLike | None = None) -> S
     array of float32, square
         On the diagonal is the level of the datum's own leaf.
     """
-    if not draws:
-        raise ValueError("draws must have at least one draw, got none")
-    chosen = _check_rows(rows, draws[0].leaf.size)
-
-    used = spread(draws, MAX_DRAWS)
+    used = spread(labelled(draws), MAX_DRAWS)
+    chosen = _check_rows(rows, used[0].n_data)
     return summed_meeting_levels(used, [chosen] * len(used)) / np.float32(len(used))
 
 

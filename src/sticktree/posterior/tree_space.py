@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.posterior.draws import Posterior
+from sticktree.posterior.draws import Draw, Posterior
 from sticktree.posterior.levels import spread
 
 __all__ = ["TreeSpace", "tree_space"]
@@ -92,7 +92,7 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
     posterior : Posterior
         Draws of one or several chains.
     n_draws : int
-        Draws of each chain that are compared, spread evenly.
+        Draws of each chain that are compared, spread evenly; only those that have labels.
 
     Returns
     -------
@@ -102,7 +102,15 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
     n_draws = check_integer("n_draws", n_draws, minimum=2)
     if posterior.n_draws < 1:
         raise ValueError("posterior must have at least one draw of every chain, got none")
-    levels = _meeting_levels(posterior, min(n_draws, posterior.n_draws))
+    chains = [[draw for draw in chain if draw.labelled] for chain in posterior.chains]
+    n_known = min(map(len, chains))
+    if n_known < 1:
+        raise ValueError(
+            "posterior must have a draw of every chain that has kept the labels of the rows, got "
+            "a chain without"
+        )
+    chains = [spread(chain[:n_known], min(n_draws, n_known)) for chain in chains]
+    levels = _meeting_levels(chains, posterior.depth)
     n_chains, n_draws, _ = levels.shape
     squared = _squared_distances(levels.reshape(n_chains * n_draws, -1))
     chain = np.repeat(np.arange(n_chains), n_draws)
@@ -124,12 +132,11 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
     )
 
 
-def _meeting_levels(posterior: Posterior, n_draws: int) -> FloatArray:
+def _meeting_levels(chains: list[list[Draw]], depth: int) -> FloatArray:
     """Return where a sample of pairs meets in every draw, by depth: chains × draws × pairs."""
     from sticktree.tree.walk import meeting_nodes
 
-    chains = [spread(chain[: posterior.n_draws], n_draws) for chain in posterior.chains]
-    n_data = chains[0][0].leaf.size
+    n_draws, n_data = len(chains[0]), chains[0][0].n_data
     if n_data < 2:
         return np.zeros((len(chains), n_draws, 1))
     rng = np.random.default_rng(0)
@@ -138,9 +145,9 @@ def _meeting_levels(posterior: Posterior, n_draws: int) -> FloatArray:
     levels = np.empty((len(chains), n_draws, N_PAIRS))
     for c, chain in enumerate(chains):
         for s, draw in enumerate(chain):
-            leaf = draw.leaf.astype(np.int32)
-            levels[c, s] = draw.level[meeting_nodes(draw.parent.astype(np.int32), leaf[i], leaf[j])]
-    return levels / max(posterior.depth, 1)
+            first, second = (draw.leaf[rows].astype(np.int32) for rows in (i, j))
+            levels[c, s] = draw.level[meeting_nodes(draw.parent.astype(np.int32), first, second)]
+    return levels / max(depth, 1)
 
 
 def _squared_distances(points: FloatArray) -> FloatArray:

@@ -28,6 +28,8 @@ class Branches:
         When each node's rows part.
     support : float array, shape (M,), or None
         Posterior probability of each node's set of rows; NaN where it is not known.
+    total : int array, shape (M,)
+        Rows of each node, with those that are not shown.
     """
 
     order: npt.NDArray[np.int64]
@@ -36,6 +38,7 @@ class Branches:
     count: npt.NDArray[np.int64]
     time: npt.NDArray[np.float64]
     support: npt.NDArray[np.float64] | None
+    total: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, tree: Tree) -> Branches:
@@ -47,13 +50,48 @@ class Branches:
         order = np.argsort(of_row, kind="stable")
         parent = np.full(tree.n_nodes, -1, dtype=np.int64)
         parent[1:] = position[tree.parent[node_at[1:]]]
+        count = tree.count[node_at].astype(np.int64)
         return cls(
             order,
             parent,
             np.searchsorted(of_row[order], np.arange(tree.n_nodes)),
-            tree.count[node_at].astype(np.int64),
+            count,
             tree.time[node_at],
             None if tree.support is None else tree.support[node_at],
+            count,
+        )
+
+    def showing(self, rows: npt.NDArray[np.int64]) -> Branches:
+        """Return the branches of some rows, which are numbered anew; ``rows`` ascends.
+
+        Nodes without any of them are left out, and so are those with a single branch left.
+        """
+        shown = np.zeros(self.order.size, dtype=bool)
+        shown[rows] = True
+        order = self.order[shown[self.order]]
+        before = np.concatenate([[0], np.cumsum(shown[self.order])])
+        start = before[self.start]
+        count = before[self.start + self.count] - start
+        seen = np.flatnonzero(count[1:]) + 1
+        n_branches = np.bincount(self.parent[seen], minlength=count.size)
+        in_branches = np.zeros(count.size, dtype=np.int64)
+        np.add.at(in_branches, self.parent[seen], count[seen])
+        keep = (count > 0) & ((n_branches != 1) | (in_branches < count))
+        keep[0] = True
+        above = self.parent.copy()
+        while not keep[above[1:]].all():
+            above[1:] = np.where(keep[above[1:]], above[1:], self.parent[above[1:]])
+        kept = np.flatnonzero(keep)
+        parent = np.full(kept.size, -1, dtype=np.int64)
+        parent[1:] = np.searchsorted(kept, above[kept[1:]])
+        return Branches(
+            np.searchsorted(rows, order),
+            parent,
+            start[kept],
+            count[kept],
+            self.time[kept],
+            None if self.support is None else self.support[kept],
+            self.total[kept],
         )
 
     def packed(self) -> dict[str, Any]:
@@ -64,4 +102,5 @@ class Branches:
             "count": packed(self.count, "int32"),
             "time": packed(self.time, "float32"),
             "support": None if self.support is None else packed(self.support, "float32"),
+            "total": None if self.total is self.count else packed(self.total, "int32"),
         }

@@ -92,7 +92,8 @@ def _trace(name: str, values: npt.NDArray[Any]) -> str:
 def tree_space_words(posterior: Posterior) -> str:
     """Say whether the chains visit the same trees, where that can be measured."""
     name = "sticktree.posterior.tree_space"
-    if posterior.n_chains < 2 or find_spec(name) is None:
+    known = all(any(draw.labelled for draw in chain) for chain in posterior.chains)
+    if posterior.n_chains < 2 or not known or find_spec(name) is None:
         return ""
     words = import_module(name).tree_space(posterior).in_words()
     return f"Compared as whole trees, {words}."

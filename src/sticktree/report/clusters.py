@@ -20,9 +20,8 @@ def clusters_table(rows: Rows, features: Features) -> str:
         head += ["Most frequent class", "Its share"]
     head.append("What sets it apart")
     lines = []
-    for k in np.unique(rows.label):
-        members = rows.label == k
-        line = [str(k), str(members.sum()), f"{members.mean():.1%}"]
+    for k, members in rows.members().items():
+        line = [str(k), str(members.size), f"{members.size / rows.label.size:.1%}"]
         if rows.confidence is not None:
             line.append(f"{rows.confidence[members].mean():.2f}")
         if rows.classes is not None:

@@ -15,7 +15,7 @@ from sticktree.report.clusters import clusters_table
 from sticktree.report.escaping import plain
 from sticktree.report.features import Features
 from sticktree.report.packing import packed
-from sticktree.report.rows import Rows
+from sticktree.report.rows import MOST_ROWS, Rows
 from sticktree.report.tables import pairs_table, table
 from sticktree.report.words import summary
 from sticktree.verdict import verdict
@@ -56,7 +56,7 @@ class Content:
         return cls(
             _data(estimator, rows, features),
             {
-                "summary": f"<p>{plain(summary(estimator, rows, features))}</p>",
+                "summary": f"<p>{plain(summary(estimator, rows, features))}</p>{_sampled(rows)}",
                 "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>',
                 "clusters": clusters_table(rows, features),
                 "convergence": _convergence(estimator),
@@ -69,6 +69,9 @@ class Content:
 
 def _data(estimator: Any, rows: Rows, features: Features) -> dict[str, Any]:
     branches = Branches.of(estimator.tree_)
+    shown = rows.sample()
+    if shown.size < rows.label.size:
+        branches, rows, features = branches.showing(shown), rows.some(shown), features.some(shown)
     order = branches.order
     return {
         "tree": branches.packed(),
@@ -85,6 +88,19 @@ def _data(estimator: Any, rows: Rows, features: Features) -> dict[str, Any]:
         "columns": features.packed(order),
         "cloud": cloud(estimator, features, order),
     }
+
+
+def _sampled(rows: Rows) -> str:
+    """Say how many of the rows the page has, if not all."""
+    n_rows = rows.label.size
+    if n_rows <= MOST_ROWS:
+        return ""
+    text = (
+        f"This page has {MOST_ROWS:,} of the {n_rows:,} rows: some of every cluster, the others at "
+        "random. Sizes of branches and the table of clusters count all rows; pictures, search and "
+        "what is said of a branch's columns are of those that are here."
+    )
+    return f"<p>{plain(text)}</p>"
 
 
 def _convergence(estimator: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -63,8 +63,15 @@ class Features:
         part[:, flat] = np.where(seen[:, flat], 0.0, np.nan)
         return np.asarray(part / spread)
 
-    def standing_out(self, members: npt.NDArray[np.bool_], most: int = 3) -> list[str]:
-        """Say by which columns a set of rows differs from all rows, most unusual first."""
+    def some(self, which: npt.NDArray[np.int64]) -> Features:
+        """Return the columns with some of the rows."""
+        return replace(self, values=self.values[which])
+
+    def standing_out(self, members: npt.NDArray[Any], most: int = 3) -> list[str]:
+        """Say by which columns a set of rows differs from all rows, most unusual first.
+
+        ``members`` are the numbers of these rows, or true where they are.
+        """
         found: list[tuple[float, str]] = []
         for d, name in enumerate(self.names):
             column = self.values[members, d]
@@ -85,12 +92,21 @@ class Features:
         found.sort(key=lambda line: -line[0])
         return [text for _, text in found[:most]]
 
+    @cached_property
+    def _overall(self) -> dict[int, FloatArray]:
+        """The share of each category in all rows, of the columns that have categories."""
+        shares = {}
+        for d, categories in enumerate(self.categories):
+            if categories:
+                every = self.values[:, d]
+                every = every[~np.isnan(every)].astype(np.int64)
+                shares[d] = np.bincount(every, minlength=len(categories)) / max(every.size, 1)
+        return shares
+
     def _category(self, d: int, name: str, column: FloatArray) -> tuple[float, str]:
         """Return how much a category is more frequent than in all rows, and say so."""
-        size = len(self.categories[d])
-        every = self.values[:, d]
-        every = every[~np.isnan(every)]
-        overall = np.bincount(every.astype(np.int64), minlength=size) / every.size
+        overall = self._overall[d]
+        size = overall.size
         here = np.bincount(column.astype(np.int64), minlength=size) / column.size
         c = int(np.argmax(here - overall))
         excess = float(here[c] - overall[c])

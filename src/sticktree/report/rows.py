@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,12 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 
-__all__ = ["Classes", "Rows"]
+__all__ = ["MOST_ROWS", "Classes", "Rows"]
+
+MOST_ROWS = 20_000
+"""Rows that the page has, one by one: about as many as a screen can show ten times over."""
+
+FEW = 20  # rows of a cluster that are there at least, if the cluster has them and there is room
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +100,43 @@ class Rows:
             names=None if named is None else [str(name) for name in named],
             classes=None if classed is None else Classes.of(classed),
         )
+
+    def some(self, which: npt.NDArray[np.int64]) -> Rows:
+        """Return some of the rows."""
+        return Rows(
+            values=self.values[which],
+            number=self.number[which],
+            label=self.label[which],
+            confidence=None if self.confidence is None else self.confidence[which],
+            names=None if self.names is None else [self.names[i] for i in which.tolist()],
+            classes=None
+            if self.classes is None
+            else replace(self.classes, code=self.classes.code[which]),
+        )
+
+    def members(self) -> dict[int, npt.NDArray[np.int64]]:
+        """Return the rows of each cluster."""
+        order = np.argsort(self.label, kind="stable")
+        found, first = np.unique(self.label[order], return_index=True)
+        return dict(zip(found.tolist(), np.split(order, first[1:]), strict=True))
+
+    def sample(self, most: int = MOST_ROWS) -> npt.NDArray[np.int64]:
+        """Return all rows, or so many of them: some of every cluster, the rest at random.
+
+        It is always the same sample.
+        """
+        n_rows = self.label.size
+        if n_rows <= most:
+            return np.arange(n_rows)
+        rng = np.random.default_rng(0)
+        clusters = self.members()
+        each = min(FEW, most // (2 * len(clusters)))
+        chosen = np.zeros(n_rows, dtype=bool)
+        for rows in clusters.values():
+            chosen[rng.permutation(rows)[:each]] = True
+        others = np.flatnonzero(~chosen)
+        chosen[rng.choice(others, most - int(chosen.sum()), replace=False)] = True
+        return np.flatnonzero(chosen)
 
 
 def _values(estimator: Any, number: npt.NDArray[np.int64]) -> FloatArray:

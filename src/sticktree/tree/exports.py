@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
@@ -45,6 +48,41 @@ class Exports:
         from sticktree.tree.newick import tree_to_newick
 
         return tree_to_newick(self._tree, support=support, lengths=lengths, names=names)
+
+    def write_newick(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        support: bool = True,
+        lengths: bool = True,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        r"""Write :meth:`to_newick`'s text and a line end to a file, without holding all of it.
+
+        The file appears whole or not at all. A million data take a few seconds.
+
+        Parameters
+        ----------
+        path : path
+            Where to write; a file that is there is replaced.
+        support, lengths, names
+            As of :meth:`to_newick`.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sticktree import Tree
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Tree.from_paths([(1,), (2,)]).write_newick(f"{folder}/tree.nwk")
+        ...     Path(f"{folder}/tree.nwk").read_text()
+        '(0:1,1:1);\n'
+        """
+        from sticktree.streams import write_pieces
+        from sticktree.tree.newick import newick_pieces
+
+        pieces = newick_pieces(self._tree, support=support, lengths=lengths, names=names)
+        write_pieces(Path(path), chain(pieces, "\n"))
 
     @classmethod
     def from_newick(

@@ -6,6 +6,7 @@ Version 2 added times, supports and names. What is not a number is null.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.tree.tree import Tree
 
-__all__ = ["tree_from_json", "tree_to_json"]
+__all__ = ["json_pieces", "tree_from_json", "tree_to_json"]
 
 FORMAT = "sticktree.tree"
 VERSION = 2
@@ -36,24 +37,37 @@ def tree_to_json(
     >>> tree_from_json(tree_to_json(tree)) == tree
     True
     """
+    return "".join(json_pieces(tree, locations=locations, provenance=provenance))
+
+
+def json_pieces(
+    tree: Tree,
+    *,
+    locations: FloatArray | None = None,
+    provenance: dict[str, Any] | None = None,
+) -> Iterator[str]:
+    """Yield the same text, one array at a time."""
     record: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if provenance is not None:
         record["provenance"] = provenance
     for name in ("parent", "level", "count", "leaf"):
-        record[name] = getattr(tree, name).tolist()
+        record[name] = getattr(tree, name)
     if tree.has_times:
-        record["time"] = tree.time.tolist()
+        record["time"] = tree.time
     if tree.support is not None:
-        record["support"] = _with_null(tree.support)
+        record["support"] = tree.support
     if tree.names is not None:
         record["names"] = tree.names
     if locations is not None:
-        record["locations"] = _with_null(np.asarray(locations, dtype=np.float64))
-    lines = [
-        f"  {json.dumps(key)}: {json.dumps(value, allow_nan=False)}"
-        for key, value in record.items()
-    ]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+        record["locations"] = np.asarray(locations, dtype=np.float64)
+    lead = "{\n"
+    for key, value in record.items():
+        plain = value
+        if isinstance(value, np.ndarray):
+            plain = _with_null(value) if value.dtype.kind == "f" else value.tolist()
+        yield f"{lead}  {json.dumps(key)}: {json.dumps(plain, allow_nan=False)}"
+        lead = ",\n"
+    yield "\n}\n"
 
 
 def tree_from_json(text: str | bytes) -> Tree:
@@ -90,6 +104,8 @@ def tree_from_json(text: str | bytes) -> Tree:
 
 def _with_null(values: FloatArray) -> list[Any]:
     """Return numbers as lists, with None where there is none: JSON knows no NaN."""
+    if np.isfinite(values).all():
+        return list(values.tolist())
     listed = values.astype(object)
     listed[~np.isfinite(values)] = None
     return list(listed.tolist())

@@ -29,7 +29,7 @@ from sticktree.tree.newick_reader import NUMBER, Entry, entries_of, refuse
 from sticktree.tree.tree import Tree
 from sticktree.tree.validation import check_names
 
-__all__ = ["tree_from_newick", "tree_to_newick"]
+__all__ = ["newick_pieces", "tree_from_newick", "tree_to_newick"]
 
 SAFE = re.compile(r"[A-Za-z0-9.-]+")  # needs no quotes; an unquoted underscore means a blank
 INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -43,6 +43,13 @@ def tree_to_newick(
     tree: Tree, *, support: bool = True, lengths: bool = True, names: Sequence[str] | None = None
 ) -> str:
     """Write a tree; see :meth:`Tree.to_newick`."""
+    return "".join(newick_pieces(tree, support=support, lengths=lengths, names=names))
+
+
+def newick_pieces(
+    tree: Tree, *, support: bool = True, lengths: bool = True, names: Sequence[str] | None = None
+) -> Iterator[str]:
+    """Yield the same text piece by piece, so that a large tree can be written as it goes."""
     known = tree.names if names is None else check_names(names, tree.n_data)
     called = (
         [str(i) for i in range(tree.n_data)] if known is None else [_quoted(name) for name in known]
@@ -59,7 +66,8 @@ def tree_to_newick(
         if tree.n_nodes > 1 and float(length[0][1:]) == 0:
             length[0] = ""
     tip, end = is_tip.tolist(), [f"{a}{b}{c}" for a, b, c in zip(label, notes, length, strict=True)]
-    return "".join(_walk(tree, data, tip, end)) + ";"
+    yield from _walk(tree, data, tip, end)
+    yield ";"
 
 
 def _walk(tree: Tree, data: list[list[str]], tip: list[bool], end: list[str]) -> Iterator[str]:
@@ -123,7 +131,8 @@ def _length_texts(tree: Tree) -> tuple[list[str], list[str]]:
         missed = np.ones(tree.n_nodes, dtype=np.bool_)
         # The shorter first. Where a sum with the difference itself is rounded to another time, so
         # are those with its neighbours: tried on 16-bit floats.
-        rounded = np.array([float(f"{value:.15g}") for value in exact.tolist()])
+        distinct, which = np.unique(exact, return_inverse=True)  # mostly they are few
+        rounded = np.array([float(f"{value:.15g}") for value in distinct.tolist()])[which]
         for candidate in (rounded, exact):
             hit = missed & (start + candidate == goal) & np.isfinite(candidate)
             best[hit] = candidate[hit]

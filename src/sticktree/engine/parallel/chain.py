@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.interface import SweepInfo
 from sticktree.engine.parallel.assign import Tally
+from sticktree.engine.parallel.choice import (
+    Chosen,
+    choose_by_places,
+    choose_by_rows,
+    log_selection,
+)
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.leaf import Density, Leaf, LeafLaw, Sums
 from sticktree.engine.parallel.rows import Picked, Rows
 from sticktree.engine.parallel.sums import Grid
-from sticktree.engine.parallel.units import Pair, Proposal, choose_pairs, propose
+from sticktree.engine.parallel.units import TINY, Proposal, propose
 from sticktree.model import Model
+from sticktree.posterior.draws import Draw, tracked_pairs
+from sticktree.tree import Tree
 
 __all__ = ["ParallelChain"]
 
@@ -23,6 +34,7 @@ MOST_PAIRS = 64  # that may split or merge in a sweep
 MOST_MOVES = 30  # of regrafts, and of splits of inner nodes
 HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 WORD = 2**64
+SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
 
 
 class ParallelChain:
@@ -41,6 +53,7 @@ class ParallelChain:
     sums: Sums  # of each leaf, in standardised units
     anchor: npt.NDArray[np.uint64]  # of each leaf
     rank: npt.NDArray[np.uint64]  # of the anchors
+    traced: tuple[str, ...]
 
     # ---- what depends on the noise -----------------------------------------------------------
 
@@ -88,6 +101,24 @@ class ParallelChain:
         """Move the tree and all parameters given the sums; count regrafts, splits, and of each."""
         raise NotImplementedError
 
+    @property
+    def concentration(self) -> float:
+        """The factor c of the concentrations."""
+        raise NotImplementedError
+
+    @property
+    def discount(self) -> float:
+        """The Pitman–Yor discount d."""
+        raise NotImplementedError
+
+    def parameters(self) -> dict[str, npt.NDArray[Any]]:
+        """Return copies of all that is learned besides the tree, c and d."""
+        raise NotImplementedError
+
+    def log_joint(self) -> float:
+        """Return the log density of data, tree and parameters, in standardised units."""
+        raise NotImplementedError
+
     # ---- the sweep ---------------------------------------------------------------------------
 
     def _begin(self, rows: Rows) -> None:
@@ -97,7 +128,7 @@ class ParallelChain:
         largest = max(extent.largest, 1.0) * (HEADROOM if extent.gaps else 1.0)
         self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
         self.pick_limit = min(int(WORD * (PICKED / extent.n)), WORD - 1)
-        self.n_sweeps = 0
+        self.n_sweeps = self.n_pairs = self.n_moves = 0
         self.key = self._word()
         self.salt = self._word()
 
@@ -159,16 +190,83 @@ class ParallelChain:
         self._settle()
         return seated.picked
 
+    def _shape(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return parents, levels and counts of all nodes, and the number of each node of a state.
+
+        They are numbered in the order of a walk, and leaves come in the order of `_leaf_order`.
+        """
+        raise NotImplementedError
+
+    def tree(self) -> Tree:
+        """Return the tree with all rows."""
+        parent, level, n, number = self._shape()
+        return Tree.from_trusted(parent, self._labels(number), level, n)
+
+    def draw(self, labelled: bool) -> Draw:
+        """Return a copy of what the chain has now, with or without the leaf of each row."""
+        parent, level, n, number = self._shape()
+        small = np.min_scalar_type(parent.size)
+        n_data = self.rows.extent.n
+        first, second = tracked_pairs(n_data)
+        tracked = self._labels(number, np.concatenate([first, second])).reshape(2, -1)
+        draw = Draw(
+            leaf=self._labels(number).astype(small) if labelled else np.empty(0, dtype=small),
+            parent=np.maximum(parent, 0).astype(small),
+            level=level.astype(np.min_scalar_type(self.model.depth)),
+            parameters=self.parameters() | self._summed(number),
+            traced=self.traced,
+            concentration=self.concentration,
+            discount=self.discount,
+            log_joint=self.log_joint(),
+            n_data=n_data,
+            counts=n.astype(np.int64),
+        )
+        levels = [draw._meeting_level(int(a), int(b)) for a, b in tracked.T]
+        return replace(draw, meeting_level=float(np.mean(levels)))
+
+    def _summed(self, number: IntArray) -> dict[str, npt.NDArray[Any]]:
+        """Return the sums of all leaves in the order of their numbers: predictions need no rows."""
+        order = np.argsort(number[self.leaves])
+        return {
+            f"{SUMS_OF}{name}": array[order]
+            for name, array in zip(Sums._fields, self.sums, strict=True)
+        }
+
+    def leave_one_out(self) -> FloatArray:
+        """Refuse: the rows are not at hand one by one."""
+        raise NotImplementedError("leave-one-out densities need algorithm='gibbs'")
+
+    def _saved(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what a snapshot has of the sums and of the random numbers."""
+        words = [self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves]
+        return {
+            "parallel": np.array(words, dtype=np.uint64),
+            "leaves": self.leaves.copy(),
+            "rank": self.rank.copy(),
+            "anchor": self.anchor.copy(),
+            **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
+        }
+
+    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
+        """Take over what `_saved` returned."""
+        self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves = map(
+            int, snapshot["parallel"]
+        )
+        self.leaves = snapshot["leaves"].copy()
+        self.rank, self.anchor = snapshot["rank"].copy(), snapshot["anchor"].copy()
+        self.sums = Sums(*(snapshot[f"{SUMS_OF}{name}"].copy() for name in Sums._fields))
+
     def _sums(self, tally: Tally) -> Sums:
         return Sums.of(tally, self.kind, *self.grids)
 
     def _imputed_products(self, tally: Tally) -> None:
         """Take note of Σ y yᵀ of rows with imputed entries."""
 
-    def _labels(self, number: IntArray) -> npt.NDArray[np.int32]:
-        """Return the leaf of each row, as the number that its node has in ``number``."""
+    def _labels(self, number: IntArray, rows: IntArray | None = None) -> npt.NDArray[np.int32]:
+        """Return the leaf of each row, or of some, as the number of its node in ``number``."""
         of_leaf = np.where(self.of_leaf < 0, self.of_leaf, number[self.of_leaf])
-        return self.rows.labels(of_leaf.astype(np.int64), number[self.of_half].astype(np.int64))
+        of_half = np.where(self.of_half < 0, self.of_half, number[self.of_half])
+        return self.rows.labels(of_leaf.astype(np.int64), of_half.astype(np.int64), rows)
 
     # ---- splits and merges -------------------------------------------------------------------
 
@@ -176,27 +274,32 @@ class ParallelChain:
         """Propose splits and merges; return how many were accepted, and of how many."""
         y = picked.y @ self._transform().T
         places, n_siblings = self._siblings()
-        pairs: list[Pair] = []
-        unit_of = np.full(self.leaves.size, -1, dtype=np.int64)
-        for pair in choose_pairs(picked, _filled(y), self.n_pairs, self.rng):
-            a, b = picked.leaf[pair.first], picked.leaf[pair.second]
-            if places[a] == places[b] and unit_of[a] < 0 and unit_of[b] < 0:
-                unit_of[[a, b]] = len(pairs)
-                pairs.append(pair)
-        if not pairs:
-            return 0, 0
         leaf, above = self._draw_leaves()
-        rows = np.array(pairs)
-        a, b = picked.leaf[rows[:, 0]], picked.leaf[rows[:, 1]]
-        merging = a != b
-        proposal, units = self._propose(picked, y, rows, unit_of, leaf, above)
-        halved = self.rows.halve(units)
+        law = self._law()
+        by_places = self.rng.random() < 0.5
+        centre = leaf.mean / law.noise
+        if by_places:
+            chosen = choose_by_places(picked, places, centre, self.rng)
+        else:
+            chosen = choose_by_rows(picked, _filled(y), places, self.n_pairs, self.rng)
+        if not chosen.a.size:
+            return 0, 0
+        merging = chosen.merging
+        proposal = self._propose(picked, y, chosen, leaf, above)
+        halved = self.rows.halve(self._units(chosen, proposal))
         gain = gain_grid(self.rows.extent.n).value(halved.gain)
-        log_ratio = np.where(merging, -1.0, 1.0) * (proposal.log_ratio + gain)
-        level = np.log(1.0 - self.rng.random(len(pairs)))
-        two = self._decide(merging, level - log_ratio, places[a], n_siblings[a])
-        self._rearrange(a, b, merging, two, halved.tally)
-        return int((two != merging).sum()), len(pairs)
+        log_ratio = proposal.log_ratio + gain
+        if by_places:
+            halves = proposal.first.mean / law.noise, proposal.second.mean / law.noise
+            log_ratio += log_selection(chosen, places, centre, *halves)
+        threshold = np.log(1.0 - self.rng.random(merging.size))
+        threshold -= np.where(merging, -log_ratio, log_ratio)
+        # A half without rows is no leaf: no such split is made, and leaves keep their rows.
+        empty = (halved.tally.count.reshape(-1, 2) == 0).any(axis=1)
+        threshold[empty & ~merging] = np.inf
+        two = self._decide(merging, threshold, places[chosen.a], n_siblings[chosen.a])
+        self._rearrange(chosen, two, empty, halved.tally)
+        return int((two != merging).sum()), merging.size
 
     def _decide(
         self,
@@ -220,61 +323,57 @@ class ParallelChain:
         return two
 
     def _propose(
-        self,
-        picked: Picked,
-        y: FloatArray,
-        rows: IntArray,
-        unit_of: IntArray,
-        leaf: Leaf,
-        above: FloatArray,
-    ) -> tuple[Proposal, Units]:
-        """Return proposals for all units, and what rows are told of them."""
-        a, b = picked.leaf[rows[:, 0]], picked.leaf[rows[:, 1]]
-        merging = a != b
+        self, picked: Picked, y: FloatArray, chosen: Chosen, leaf: Leaf, above: FloatArray
+    ) -> Proposal:
+        """Return proposals for all units."""
+        a, b, merging = chosen.a, chosen.b, chosen.merging
         d = self._last_prior()[1]
         sums = self._in_coordinates(self.sums)
         of_second = sums.at(b).times(merging.astype(np.float64))
         n_a, n_b = sums.n[a], np.maximum(of_second.n, 1.0)
-        share = np.clip(self.rng.beta(n_a - d, n_b - d), 1e-12, 1.0 - 1e-12)
-        law = self._law()
-        proposal = propose(
-            law,
+        unit = chosen.unit_of[picked.leaf]
+        return propose(
+            self._law(),
             sums.at(a).plus(of_second),
             above[a],
             merging,
-            share,
+            np.clip(self.rng.beta(n_a - d, n_b - d), TINY, 1.0 - TINY),
             leaf.at(a),
             leaf.at(a),
             leaf.at(b),
-            [_sample(y, unit_of[picked.leaf] == u, pair) for u, pair in enumerate(rows)],
+            [_sample(y, unit == u, seeds) for u, seeds in enumerate(chosen.seeds)],
             self.kind,
             d,
             self.rng,
         )
+
+    def _units(self, chosen: Chosen, proposal: Proposal) -> Units:
+        """Return what rows are told of the units."""
+        law = self._law()
         parts = [law.density(some) for some in (proposal.whole, proposal.first, proposal.second)]
-        weights = [np.zeros(len(rows)), np.log(proposal.share), np.log1p(-proposal.share)]
+        weights = [np.zeros(chosen.a.size), np.log(proposal.share), np.log1p(-proposal.share)]
         density = Density(
             *(np.stack(x, axis=1).reshape(-1, *x[0].shape[1:]) for x in zip(*parts, strict=True))
         )
         told = self._told(np.stack(weights, axis=1).ravel(), density)
-        return proposal, Units(unit_of, picked.number[rows], told)
+        return Units(chosen.unit_of, chosen.pins, told)
 
     def _rearrange(
         self,
-        a: IntArray,
-        b: IntArray,
-        merging: npt.NDArray[np.bool_],
+        chosen: Chosen,
         two: npt.NDArray[np.bool_],
+        empty: npt.NDArray[np.bool_],
         halves: Tally,
     ) -> None:
-        """Give each unit the form that was chosen, and its leaves their sums."""
+        """Give each unit the form that was decided on, and its leaves their sums."""
+        a, b, merging = chosen.a, chosen.b, chosen.merging
         of_halves = self._sums(halves)
         keep = np.ones(self.leaves.size, dtype=bool)
         new_leaves, new_halves = [], []
         self.of_half = np.full(2 * len(a), -1, dtype=np.int64)
         sums = [array.copy() for array in self.sums]
         for u in range(len(a)):
-            if two[u]:
+            if two[u] and not empty[u]:
                 second = self.leaves[b[u]] if merging[u] else self._split(int(self.leaves[a[u]]))
                 self.of_leaf[[a[u], b[u]]] = -1 - u
                 self.of_half[2 * u : 2 * u + 2] = self.leaves[a[u]], second
@@ -287,7 +386,7 @@ class ParallelChain:
                         mine[k] = its[2 * u + half]
                     self.rank[k] = halves.rank[2 * u + half]
                     self.anchor[k] = halves.anchor[2 * u + half]
-            elif merging[u]:
+            elif merging[u] and not two[u]:
                 self._merge(int(self.leaves[a[u]]), int(self.leaves[b[u]]))
                 keep[b[u]] = False
                 self.of_leaf[b[u]] = self.leaves[a[u]]
@@ -308,11 +407,11 @@ class ParallelChain:
         self._settle()
 
 
-def _sample(y: FloatArray, here: npt.NDArray[np.bool_], pair: IntArray) -> FloatArray:
-    """Return the picked rows of a unit, the pinned ones first."""
+def _sample(y: FloatArray, here: npt.NDArray[np.bool_], seeds: IntArray) -> FloatArray:
+    """Return the picked rows of a unit, the seeds first."""
     here = here.copy()
-    here[pair] = False
-    return np.concatenate([y[pair], y[here]])
+    here[seeds] = False
+    return np.concatenate([y[seeds], y[here]])
 
 
 def _filled(y: FloatArray) -> FloatArray:

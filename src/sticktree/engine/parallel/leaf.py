@@ -118,8 +118,10 @@ class LeafLaw(Protocol):
     """The law of leaves below given nodes.
 
     ``above`` is φ of the nodes they hang on, (K, D). With sums of no rows, a posterior is the
-    prior.
+    prior. ``noise`` is the usual deviation of rows from their leaf, in each coordinate.
     """
+
+    noise: FloatArray
 
     def draw(self, sums: Sums, above: FloatArray, rng: np.random.Generator) -> Leaf:
         """Draw parameters of leaves from their posteriors."""
@@ -148,6 +150,7 @@ class SharedLaw:
 
     def __init__(self, v: float, r: float) -> None:
         self.v, self.r = v, r
+        self.noise = np.array([math.sqrt(r)])
 
     def _posterior(self, sums: Sums, above: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means and precisions."""

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.parallel.assign import (
     PICK,
     PICK_SALT,
@@ -137,8 +137,13 @@ class Rows(Protocol):
     def halve(self, units: Units) -> Halved:
         """Let every row of a unit choose its half."""
 
-    def labels(self, of_leaf: npt.NDArray[np.int64], of_half: npt.NDArray[np.int64]) -> Labels:
-        """Return the leaf of each row after the last passes, in the order of their numbers.
+    def labels(
+        self,
+        of_leaf: npt.NDArray[np.int64],
+        of_half: npt.NDArray[np.int64],
+        numbers: IntArray | None = None,
+    ) -> Labels:
+        """Return the leaves of rows after the last passes: of all in order, or of some.
 
         ``of_leaf[k]`` is the new number of leaf k; where that is −1 − u, ``of_half[2 u + h]`` is
         the one of half h.
@@ -279,11 +284,16 @@ class ThreadedRows:
         )
         return Halved(_merged([p.tally for p in parts]), np.sum([p.gain for p in parts], axis=0))
 
-    def labels(self, of_leaf: npt.NDArray[np.int64], of_half: npt.NDArray[np.int64]) -> Labels:
-        """Return the leaf of each row after the last passes, in the order of their numbers."""
+    def labels(
+        self,
+        of_leaf: npt.NDArray[np.int64],
+        of_half: npt.NDArray[np.int64],
+        numbers: IntArray | None = None,
+    ) -> Labels:
+        """Return the leaves of rows after the last passes: of all in order, or of some."""
         out = np.empty(self.extent.n, dtype=np.int32)
         final_labels(self.part, self.labelled, self.sided, of_leaf, of_half, out, 0)
-        return out
+        return out if numbers is None else out[numbers]
 
 
 def assign(

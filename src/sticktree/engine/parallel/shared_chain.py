@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -25,9 +27,8 @@ from sticktree.engine.parallel.trunk import (
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.seats import set_scales
 from sticktree.engine.shared import SharedNoise
-from sticktree.engine.state import ALIVE, DISCOUNT, NOISE, State, empty_state
+from sticktree.engine.state import ALIVE, DISCOUNT, LEAVES, MADE, NOISE, State, empty_state
 from sticktree.model import Model
-from sticktree.tree import Tree
 
 __all__ = ["SharedParallelChain"]
 
@@ -35,7 +36,7 @@ FIRST_ROWS, FIRST_SWEEPS = 2000, 20  # with which a chain of the other kind make
 ROOM = 256  # leaves that a state has room for at first
 
 
-class SharedParallelChain(ParallelChain, SharedNoise):
+class SharedParallelChain(SharedNoise, ParallelChain):
     """A Markov chain over trees and hyper-parameters.
 
     It starts from what a chain of the other kind finds in some of the rows.
@@ -183,12 +184,51 @@ class SharedParallelChain(ParallelChain, SharedNoise):
         self.move_scales()
         return int(regrafted), int(split), self.n_moves
 
-    def tree(self) -> Tree:
-        """Return the tree with all rows, compressed."""
+    def _shape(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         nodes, order = self.state.nodes, self.state.order[: self.state.sizes[ALIVE]]
         number = np.full(nodes.size, -1, dtype=np.int32)
         number[order] = np.arange(order.size)
         parent = number[nodes["parent"][order]]
         parent[0] = -1
-        level, n = nodes["level"][order].astype(np.int32), nodes["n"][order].astype(np.int32)
-        return Tree.from_trusted(parent, self._labels(number), level, n)
+        return parent, nodes["level"][order].astype(np.int32), nodes["n"][order], number
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that it takes to go on with the identical draws, but the rows."""
+        state, made = self.state, int(self.state.sizes[MADE])
+        return self._saved() | {
+            "nodes": state.nodes[:made].copy(),
+            "slots": state.leaves[: state.sizes[LEAVES]].copy(),
+            "sizes": state.sizes.copy(),
+            "levels": state.levels.copy(),
+            "scalars": state.scalars.copy(),
+            "factor": self.factor.copy(),
+            "words": self.words.copy(),
+            "products": self._products.copy(),
+        }
+
+    @classmethod
+    def restored(
+        cls,
+        rows: Rows,
+        model: Model,
+        rng: np.random.Generator,
+        snapshot: dict[str, npt.NDArray[Any]],
+    ) -> SharedParallelChain:
+        """Return a chain that goes on where a snapshot was taken."""
+        chain = cls.__new__(cls)
+        chain.model, chain.rng = model, np.random.default_rng(0)
+        chain._begin(rows)  # draws words, which the snapshot replaces
+        chain.rng = rng
+        chain._load(snapshot)
+        chain.impute = rows.extent.gaps
+        chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
+        chain._whole_products = chain._float_products(rows.products(chain.grids[1]))
+        chain._products = snapshot["products"].copy()
+        chain.state = chain._new_state(max(ROOM, 2 * snapshot["nodes"].size))
+        chain.state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
+        chain.state.leaves[: snapshot["slots"].size] = snapshot["slots"]
+        for name in ("sizes", "levels", "scalars"):
+            getattr(chain.state, name)[:] = snapshot[name]
+        set_scales(chain.state)
+        chain._settle()
+        return chain

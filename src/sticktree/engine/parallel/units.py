@@ -1,10 +1,5 @@
 """Splits and merges of leaves, many at a time, with labels summed out.
 
-Two rows are drawn, near each other and without a look at the tree. If they share a leaf, the leaf
-may split with one of them in each half; if they are in siblings, these may merge. A pair whose
-leaves were taken by a pair before it is passed over. As neither splits nor merges change which rows
-a unit has, the way back passes over the same.
-
 Given φ of the node above, a unit of n rows in one leaf has
 
     p₁ = Γ(n − d)/Γ(1 − d) · p(θ) · Π f(y | θ),
@@ -29,9 +24,7 @@ this leaves over of the sums of the unit.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,37 +32,12 @@ from scipy.special import betaln, gammaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.parallel.leaf import Leaf, LeafLaw, Sums
-from sticktree.engine.parallel.rows import Picked
 
-__all__ = ["Pair", "Proposal", "choose_pairs", "propose"]
+__all__ = ["TINY", "Proposal", "propose"]
 
 ROUNDS = 3  # of dealing rows out to the nearer centre
 FEWEST = 4  # picked rows for which that is done
-
-
-class Pair(NamedTuple):
-    """Two picked rows, by their places."""
-
-    first: int
-    second: int
-
-
-def choose_pairs(
-    picked: Picked, y: FloatArray, n_pairs: int, rng: np.random.Generator
-) -> list[Pair]:
-    """Draw pairs of picked rows near each other: the nearest to one in a pool of random size."""
-    size = picked.number.size
-    if size < 2:
-        return []
-    pairs = []
-    doublings = int(math.log2(size))
-    for _ in range(n_pairs):
-        first = int(rng.integers(size))
-        pool = rng.integers(size - 1, size=2 ** int(rng.integers(doublings + 1)))
-        pool += pool >= first
-        second = int(pool[np.argmin(((y[pool] - y[first]) ** 2).sum(axis=1))])
-        pairs.append(Pair(first, second))
-    return pairs
+TINY = 1e-12  # no share is smaller
 
 
 @dataclass
@@ -118,7 +86,7 @@ def propose(
     flipped = wide & (rng.random(size) < 0.5)
     near = [_deal(law, y, sums.at(np.array([u])), kind) for u, y in enumerate(samples)]
     wide |= np.array([some is None for some in near], dtype=bool)
-    least = sums.times(sums.n ** (rng.random(size) - 1.0))
+    least = sums.times(sums.n ** rng.uniform(-1.5, 0.0, size))
     dealt = [
         Sums(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         for parts in zip(
@@ -129,11 +97,18 @@ def propose(
             strict=True,
         )
     ]
-    # w: uniform, or by how many picked rows each half has.
-    a = np.where(wide, 1.0, dealt[0].n + 0.5)
-    b = np.where(wide, 1.0, dealt[1].n + 0.5)
-    share = np.where(merging, share, np.clip(rng.beta(a, b), 1e-12, 1.0 - 1e-12))
-    log_q2 = (a - 1.0) * np.log(share) + (b - 1.0) * np.log1p(-share) - betaln(a, b)
+    # w: by how many picked rows each half has, or even in log w/(1 − w) as far as single rows.
+    a, b, reach = dealt[0].n + 0.5, dealt[1].n + 0.5, np.log(2.0 * sums.n) + 2.0
+    odds = np.exp(rng.uniform(-reach, reach))
+    drawn = np.where(wide, odds / (1.0 + odds), np.clip(rng.beta(a, b), TINY, 1.0 - TINY))
+    share = np.where(merging, share, drawn)
+    log_w, log_rest = np.log(share), np.log1p(-share)
+    far = np.abs(log_w - log_rest) > reach
+    log_q2 = np.where(
+        wide,
+        np.where(far, -np.inf, -log_w - log_rest - np.log(2.0 * reach)),
+        (a - 1.0) * log_w + (b - 1.0) * log_rest - betaln(a, b),
+    )
     # The half that is drawn first is the second one where flipped.
     known_first, known_second = second.where(flipped, first), first.where(flipped, second)
     one = least.where(wide, dealt[0])
@@ -155,7 +130,7 @@ def propose(
         gammaln(sums.n - 2.0 * d)
         - gammaln(sums.n - d)
         - gammaln(1.0 - d)
-        - (d + 1.0) * (np.log(share) + np.log1p(-share))
+        - (d + 1.0) * (log_w + log_rest)
         + log_prior
         + law.log_density(whole, sums, above)
         - log_q2

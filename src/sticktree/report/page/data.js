@@ -110,6 +110,8 @@ class Report {
     this.parent = unpack(tree.parent, Int32Array);
     this.start = unpack(tree.start, Int32Array);
     this.count = unpack(tree.count, Int32Array);
+    // Rows that are not on the page count too, where sizes are told.
+    this.total = tree.total ? unpack(tree.total, Int32Array) : this.count;
     this.time = unpack(tree.time, Float32Array);
     this.support = tree.support ? unpack(tree.support, Float32Array) : null;
     this.nNodes = this.parent.length;
@@ -157,9 +159,9 @@ class Report {
 
   /** @param {number} w a node @returns {string} what to call it */
   nodeName(w) {
-    if (w === 0) return this.nRows === 1 ? "The only row" : `All ${many(this.nRows, "row")}`;
+    if (w === 0) return this.nRows === 1 ? "The only row" : `All ${many(this.total[0], "row")}`;
     if (this.count[w] === 1) return this.rowName(this.start[w]);
-    return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.count[w], "row")}`;
+    return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.total[w], "row")}`;
   }
 
   /** @returns {number} NaN where it is not known */

@@ -52,8 +52,8 @@ class Details {
     const start = report.start[w];
     const end = start + report.count[w];
     const support = report.supportOf(w);
-    const share = formatShare(report.count[w] / report.nRows);
-    const pairs = [["Rows", `${WHOLE.format(report.count[w])} (${share})`]];
+    const share = formatShare(report.total[w] / report.total[0]);
+    const pairs = [["Rows", `${WHOLE.format(report.total[w])} (${share})`]];
     pairs.push(["Support", Number.isNaN(support) ? "not known" : support.toFixed(2)]);
     pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatLevel(report.time[w])]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);

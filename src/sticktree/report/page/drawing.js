@@ -192,7 +192,7 @@ class TreeView {
   /** The size of a node and, if it is of one kind, which; as much of it as there is room for. */
   boxText(w, folded, room) {
     const { colouring } = this.state;
-    const size = WHOLE.format(this.report.count[w]);
+    const size = WHOLE.format(this.report.total[w]);
     const chief = colouring.chiefOf(w);
     const alike = colouring.share[w] > 0.999 && chief >= 0;
     const said = folded ? "folded" : alike ? colouring.nameOf(chief) : "";

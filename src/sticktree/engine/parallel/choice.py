@@ -1,0 +1,119 @@
+"""Which leaves may split or merge: units, as many as can be at once.
+
+*By rows*: two rows are drawn, near each other and without a look at the tree. If they share a leaf,
+it may split with one of them in each half; if they are in siblings, these may merge. A pair whose
+leaves were taken by a pair before it is passed over. As neither splits nor merges change which rows
+a unit has, the way back passes over the same. Large leaves are looked at most.
+
+*By places*: below each node of the level above the leaves, one of its S leaves may split, or two
+may merge: one with probability 1/S, and one near it. The way back is another choice, and the ratio
+of both counts,
+
+    S/(S + 1) · k(θ₁, θ₂)/Σ k(θ₁, θ),   k(θ₁, θ₂) = (1 + |θ₁ − θ₂|²/s²)⁻²,
+
+where the sum is over all leaves at the place but the first, and s is the noise. A leaf of few rows
+is looked at as often as any.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.parallel.rows import Picked
+
+__all__ = ["Chosen", "choose_by_places", "choose_by_rows", "log_selection"]
+
+UNPINNED = np.uint64(2**64 - 1)  # no row has this number
+
+
+class Chosen(NamedTuple):
+    """U units; leaves by their places in the order of the chain."""
+
+    a: IntArray  # (U,) the leaf, or the first of two
+    b: IntArray  # (U,) the same, or the second
+    pins: npt.NDArray[np.uint64]  # (U, 2) rows that are pinned to the halves
+    unit_of: npt.NDArray[np.int64]  # (K,) unit of each leaf, or −1
+    seeds: list[IntArray]  # for each unit two picked rows, or fewer
+
+    @property
+    def merging(self) -> npt.NDArray[np.bool_]:
+        """Which units are two leaves now."""
+        return np.asarray(self.a != self.b)
+
+
+def choose_by_rows(
+    picked: Picked, y: FloatArray, places: IntArray, n_pairs: int, rng: np.random.Generator
+) -> Chosen:
+    """Choose units by pairs of picked rows: the nearest to one in a pool of random size."""
+    size = picked.number.size
+    unit_of = np.full(places.size, -1, dtype=np.int64)
+    pairs: list[tuple[int, int]] = []
+    doublings = int(math.log2(max(size - 1, 1)))
+    for _ in range(n_pairs if size > 1 else 0):
+        first = int(rng.integers(size))
+        pool = rng.integers(size - 1, size=2 ** int(rng.integers(doublings + 1)))
+        pool += pool >= first
+        second = int(pool[np.argmin(((y[pool] - y[first]) ** 2).sum(axis=1))])
+        a, b = picked.leaf[first], picked.leaf[second]
+        if places[a] == places[b] and unit_of[a] < 0 and unit_of[b] < 0:
+            unit_of[[a, b]] = len(pairs)
+            pairs.append((first, second))
+    rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    leaf = picked.leaf[rows].astype(np.int64)
+    return Chosen(leaf[:, 0], leaf[:, 1], picked.number[rows], unit_of, list(rows))
+
+
+def choose_by_places(
+    picked: Picked, places: IntArray, centre: FloatArray, rng: np.random.Generator
+) -> Chosen:
+    """Choose a leaf or two at every place; ``centre`` is θ in units of the noise."""
+    unit_of = np.full(places.size, -1, dtype=np.int64)
+    a: list[int] = []
+    b: list[int] = []
+    for place in np.unique(places):
+        here = np.flatnonzero(places == place)
+        first = int(rng.choice(here))
+        second = first
+        if rng.random() < 0.5:
+            others = here[here != first]
+            if not others.size:
+                continue
+            near = _nearness(centre[first], centre[others])
+            second = int(rng.choice(others, p=near / near.sum()))
+        unit_of[[first, second]] = len(a)
+        a.append(first)
+        b.append(second)
+    unit = unit_of[picked.leaf]
+    seeds = []
+    for u in range(len(a)):
+        here = np.flatnonzero(unit == u)
+        seeds.append(rng.permutation(here)[:2])
+    pins = np.full((len(a), 2), UNPINNED)
+    return Chosen(np.array(a, np.int64), np.array(b, np.int64), pins, unit_of, seeds)
+
+
+def log_selection(
+    chosen: Chosen, places: IntArray, centre: FloatArray, first: FloatArray, second: FloatArray
+) -> FloatArray:
+    """Return the log ratio of the choice of both halves of units by places to that of the whole.
+
+    ``first`` and ``second`` are θ of the halves, like ``centre`` of all leaves.
+    """
+    out = np.empty(chosen.a.size)
+    for u, (a, b) in enumerate(zip(chosen.a, chosen.b, strict=True)):
+        here = np.flatnonzero(places == places[a])
+        others = here[(here != a) & (here != b)]
+        size = others.size + 1
+        near = float(_nearness(first[u], second[u]))
+        total = near + _nearness(first[u], centre[others]).sum()
+        out[u] = math.log(size / (size + 1) * near / total)
+    return out
+
+
+def _nearness(one: FloatArray, others: FloatArray) -> FloatArray:
+    return np.asarray((1.0 + ((others - one) ** 2).sum(axis=-1)) ** -2.0)

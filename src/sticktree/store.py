@@ -1,0 +1,82 @@
+"""Standardised rows of a fit by the parallel sampler, wherever they are."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from sticktree.checks import FloatArray
+
+if TYPE_CHECKING:
+    from sticktree.engine.parallel.partition import Partition
+    from sticktree.engine.parallel.rows import Rows
+
+__all__ = ["MemoryStore", "Store", "digest", "some_rows"]
+
+SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
+
+
+class Store(Protocol):
+    """Rows that chains can be run on."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    def rows(self, n_threads: int) -> Rows:
+        """Return the rows for one chain, which makes its passes in so many threads."""
+
+    def digest(self) -> str:
+        """Return a number that is the same for the same rows only."""
+
+
+class MemoryStore:
+    """Rows in the memory of this process.
+
+    Parameters
+    ----------
+    data : float array, shape (N, D)
+        Standardised; NaN is missing.
+    """
+
+    def __init__(self, data: FloatArray) -> None:
+        self.data = data
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.data.shape[0], self.data.shape[1]
+
+    @cached_property
+    def _part(self) -> Partition:
+        from sticktree.engine.parallel.partition import partition
+
+        return partition(self.data, 0)
+
+    def rows(self, n_threads: int) -> Rows:
+        """Return the rows for one chain; all chains share them."""
+        from sticktree.engine.parallel.rows import ThreadedRows
+
+        return ThreadedRows(self._part, n_threads)
+
+    def digest(self) -> str:
+        """Return a number that is the same for the same rows only."""
+        return digest(self.data)
+
+
+def digest(data: FloatArray) -> str:
+    """Return a number that is the same for the same rows only."""
+    table = np.where(np.isnan(data), np.nan, data)  # NaN has many forms, and all are the same
+    return hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()
+
+
+def some_rows(store: Store, most: int) -> FloatArray:
+    """Return about ``most`` of the rows, or all if there are no more; they do not depend on order.
+
+    Which they are depends on their numbers alone.
+    """
+    limit = min(int(2**64 * (most / store.shape[0])), 2**64 - 1)
+    return store.rows(1).sample(SALT, limit).y
