@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.chains import default_model, warm
 from benchmarks.synthetic import crowd
 from benchmarks.table import Row, Target, ratio_row, skipped, verdict
-from benchmarks.timing import median, seconds_of
+from benchmarks.timing import race
 from sticktree.checks import FloatArray
 from sticktree.engine.parallel.partition import partition
 from sticktree.engine.parallel.rows import Rows, ThreadedRows
@@ -75,11 +75,7 @@ def rows_on_workers(x: FloatArray) -> Rows:
     # Rows come from this process, which is what the warning is about.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"}):
         source = DaskSource.of(da.from_array(x, chunks=(-(-len(x) // PARTITIONS), x.shape[1])))
-    return source.rows(np.zeros(x.shape[1]), np.ones(x.shape[1]))
-
-
-def per_sweep(chain: SharedParallelChain, n_sweeps: int = SWEEPS) -> float:
-    return median([seconds_of(chain.sweep) for _ in range(n_sweeps)])
+    return source.store(np.zeros(x.shape[1]), np.ones(x.shape[1])).rows(1)
 
 
 def rows(quick: bool) -> Iterator[Row]:
@@ -93,7 +89,7 @@ def rows(quick: bool) -> Iterator[Row]:
     rng = np.random.default_rng(0)
     x = crowd(size, 4, 100, rng)
     warm_up = 3 if quick else 10
-    threads = per_sweep(warm(chain_on(ThreadedRows(partition(x, 0), WORKERS)), warm_up))
+    here = warm(chain_on(ThreadedRows(partition(x, 0), WORKERS)), warm_up)
     with (
         LocalCluster(
             n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
@@ -101,11 +97,10 @@ def rows(quick: bool) -> Iterator[Row]:
         Client(cluster),
     ):
         chain = warm(chain_on(rows_on_workers(x)), warm_up)
-        workers = per_sweep(chain)
+        # Both have the same seed, so they have the same leaves.
         yield ratio_row(
             f"sweep on {WORKERS} Dask workers, {size:,}×4, against {WORKERS} threads",
-            workers,
-            threads,
+            *race(chain.sweep, here.sweep, SWEEPS),
             LIMIT,
         )
         few = warm(chain_on(rows_on_workers(x[: size // 5])), warm_up)

@@ -51,12 +51,12 @@ def chunked(x: np.ndarray, n_parts: int) -> Any:
     return da.from_array(x, chunks=(-(-len(x) // n_parts), x.shape[1]))
 
 
-def chain_of(X: Any, *, standardize: bool = True) -> SharedParallelChain:  # noqa: N803
+def chain_of(X: Any) -> SharedParallelChain:  # noqa: N803
     """A chain on the rows of a dask collection, on the current client or in this process."""
     source = DaskSource.of(X)
     scale = source.measure()
     return SharedParallelChain(
-        source.rows(scale.centre, scale.spread, 2), default_model(3), np.random.default_rng(1)
+        source.store(scale.centre, scale.spread).rows(2), default_model(3), np.random.default_rng(1)
     )
 
 

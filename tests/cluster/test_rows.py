@@ -1,6 +1,8 @@
 """Rows on workers: what comes out is what threads give, to the last bit."""
 
+import gc
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -9,11 +11,13 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 
 from distributed.utils import key_split
 
+from benchmarks.chains import default_model
 from benchmarks.scale_dask import counted
 from sticktree.cluster import DaskRows, DaskSource
 from sticktree.cluster import rows as cluster_rows
 from sticktree.cluster.source import cut_up
 from sticktree.engine.parallel.rows import ThreadedRows
+from sticktree.engine.parallel.shared_chain import SharedParallelChain
 from tests.cluster.chains import N, assert_same, chain_of, chunked, outcome, table
 
 
@@ -72,13 +76,48 @@ def test_two_fits_at_once_on_one_client(client, expected):
         assert_same(results[gaps], expected[gaps])
 
 
-def test_two_chains_share_partitions(client, expected):
-    first = chain_of(chunked(table(), 4))
-    other = first.rows.for_another_chain()
-    assert other.parts is first.rows.parts
-    second = type(first)(other, first.model, np.random.default_rng(1))
+def test_chains_share_partitions_and_not_passes(client, expected):
+    source = DaskSource.of(chunked(table(), 4))
+    scale = source.measure()
+    store = source.store(scale.centre, scale.spread)
+    assert store.shape == (N, 3)
+    first, second = (
+        SharedParallelChain(store.rows(1), default_model(3), np.random.default_rng(1))
+        for _ in range(2)
+    )
+    assert first.rows.parts is second.rows.parts
     first.sweep()  # with passes of its own
     assert_same(outcome(second), expected[False])
+
+
+def test_labels_of_some_rows_are_those_of_all(client, monkeypatch):
+    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    chain = chain_of(chunked(table(gaps=True), 7))
+    chain.sweep()
+    number = np.arange(chain.state.nodes.size, dtype=np.int32)
+    asked = np.array([N - 1, 0, 5, 5, 2000, 600], dtype=np.int32)
+    np.testing.assert_array_equal(chain._labels(number, asked), chain._labels(number)[asked])
+
+
+def digest_of(x, n_parts):
+    return DaskSource.of(chunked(x, n_parts)).store(np.zeros(3), np.ones(3)).digest()
+
+
+def test_digests_are_of_rows_and_not_of_partitions(client, monkeypatch):
+    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    x = table(300, gaps=True)
+    x[7] = [0.0, 1.0, 2.0]
+    found = digest_of(x, 1)
+    assert digest_of(x, 7) == found
+    same = x.copy()
+    same[7, 0] = -0.0
+    assert digest_of(same, 2) == found
+    others = [x.copy() for _ in range(4)]
+    others[0][7, 0] = 1e-300
+    others[1][[7, 8]] = x[[8, 7]]
+    others[2][7] = x[7][::-1]
+    others[3] = x[:-1]
+    assert len({found, *(digest_of(other, 2) for other in others)}) == 5
 
 
 def test_labels_before_any_pass_are_refused(client):
@@ -90,7 +129,7 @@ def test_labels_before_any_pass_are_refused(client):
 
 def test_a_source_hands_its_rows_over_once(client):
     source = DaskSource.of(chunked(table(), 2))
-    source.rows(np.zeros(3), np.ones(3))
+    source.store(np.zeros(3), np.ones(3))
     with pytest.raises(RuntimeError, match="handed over"):
         source.measure()
 
@@ -118,8 +157,8 @@ def test_task_names_can_be_read(client):
     keys = [future.key for future in [*chain.rows.parts, *chain.rows.seated]]
     assert {key_split(key) for key in keys} == {"sticktree-prepare", "sticktree-assign"}
     shown = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
-    ours = {f"sticktree-{what}" for what in "read look measure prepare assign halve tally".split()}
-    assert ours <= set(shown)
+    ours = ["read", "look", "measure", "prepare", "assign", "halve", "tally", "labels"]
+    assert {f"sticktree-{what}" for what in ours} <= set(shown)
 
 
 def test_workers_share_the_rows_and_keep_nothing_when_they_are_dropped(client):
@@ -136,9 +175,6 @@ def test_workers_share_the_rows_and_keep_nothing_when_they_are_dropped(client):
         return [str(key) for key in dask_scheduler.tasks if token in str(key)]
 
     for _ in range(100):
-        import gc
-        import time
-
         gc.collect()
         if not client.run_on_scheduler(left):
             break

@@ -136,7 +136,7 @@ def test_rows_with_no_value_are_rows(anywhere):
     x[3] = np.nan
     source = DaskSource.of(chunked(x, 3))
     assert source.measure().reach.seen.tolist() == [8, 8, 8]
-    assert source.rows(np.zeros(3), np.ones(3)).extent.n == 9
+    assert source.store(np.zeros(3), np.ones(3)).rows(1).extent.n == 9
 
 
 def test_numbers_of_all_kinds_are_read(anywhere):

@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from sticktree.cluster.lost import ClusterLostError
     from sticktree.cluster.rows import DaskRows
     from sticktree.cluster.source import DaskSource
+    from sticktree.cluster.store import DaskStore
 
-__all__ = ["ClusterLostError", "DaskRows", "DaskSource", "is_dask", "map_rows"]
+__all__ = ["ClusterLostError", "DaskRows", "DaskSource", "DaskStore", "is_dask", "map_rows"]
 
 PLACES = {
     "ClusterLostError": "lost",
     "DaskRows": "rows",
     "DaskSource": "source",
+    "DaskStore": "store",
     "map_rows": "lazy",
 }
 

@@ -11,7 +11,8 @@ from sticktree.checks import FloatArray
 from sticktree.engine.parallel.assign import PICK, PICK_SALT, Labels, Tally
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units
-from sticktree.engine.parallel.partition import Partition, partition
+from sticktree.engine.parallel.partition import BLOCK, Partition, partition
+from sticktree.engine.parallel.philox import MIX_0, MIX_1, rank_of
 from sticktree.engine.parallel.rows import (
     Extent,
     Halved,
@@ -32,6 +33,7 @@ from sticktree.engine.parallel.sums import Grid
 __all__ = [
     "add_up",
     "assign_rows",
+    "digest_rows",
     "halve_rows",
     "join_extents",
     "join_halved",
@@ -78,17 +80,39 @@ def halve_rows(
 def label_rows(
     part: Partition,
     first: int,
-    seated: tuple[Labelled, Seated] | None,
+    asked: npt.NDArray[np.int64] | None,
+    seated: tuple[Labelled, Seated],
     halved: tuple[Sided, Halved] | None,
     of_leaf: npt.NDArray[np.int64],
     of_half: npt.NDArray[np.int64],
 ) -> Labels:
-    """Return the leaves of the rows of a partition, in the order of their numbers."""
+    """Return the leaves of the rows of a partition: of all in the order of numbers, or of some."""
     out = np.empty(part.n_rows, dtype=np.int32)
-    labelled = Labelled.empty(part) if seated is None else seated[0]
     sided = Sided.empty(part) if halved is None else halved[0]
-    final_labels(part, labelled, sided, of_leaf, of_half, out, first)
-    return out
+    final_labels(part, seated[0], sided, of_leaf, of_half, out, first)
+    return out if asked is None else out[asked - first]
+
+
+def digest_rows(part: Partition) -> npt.NDArray[np.uint64]:
+    """Return two sums over rows of random functions of their numbers and entries."""
+    filled = np.arange(BLOCK) < part.filled[:, None]
+    whole = _row_words(part.row, part.y.transpose(1, 0, 2))
+    gaps = _row_words(part.gap_row, part.gap_y.T)
+    words = [np.concatenate([a[filled], b]) for a, b in zip(whole, gaps, strict=True)]
+    return np.array([word.sum() for word in words])
+
+
+def _row_words(number: npt.NDArray[np.uint64], y: FloatArray) -> list[npt.NDArray[np.uint64]]:
+    """Return two words for each row; the first axis of ``y`` is the column."""
+    words = []
+    for salt in (MIX_0, MIX_1):
+        word = rank_of(number, salt)
+        for column in y:
+            # Zeros may have signs, and NaN has many forms.
+            plain = np.where(np.isnan(column), np.nan, column) + 0.0
+            word = rank_of(word ^ plain.view(np.uint64), salt)
+        words.append(np.asarray(word))
+    return words
 
 
 def sample_rows(part: Partition, salt: int, limit: int) -> Picked:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.checks import IntArray
 from sticktree.cluster import passes
 from sticktree.cluster.session import Graph, Key, Session
 from sticktree.engine.parallel.assign import Labels
@@ -55,10 +56,6 @@ class DaskRows:
             else extent
         )
 
-    def for_another_chain(self) -> DaskRows:
-        """Return the same rows for a chain that makes passes of its own."""
-        return DaskRows(self.parts, self.first, self.session.another(), self.extent)
-
     def sample(self, salt: int, limit: int) -> Picked:
         """Return the rows whose rank by the salt is below the limit."""
         picked: Picked = self._reduced(
@@ -97,20 +94,46 @@ class DaskRows:
         )
         return halved
 
-    def labels(self, of_leaf: npt.NDArray[np.int64], of_half: npt.NDArray[np.int64]) -> Labels:
-        """Return the leaf of each row after the last passes, in the order of their numbers."""
+    def labels(
+        self,
+        of_leaf: npt.NDArray[np.int64],
+        of_half: npt.NDArray[np.int64],
+        numbers: IntArray | None = None,
+    ) -> Labels:
+        """Return the leaves of rows after the last passes: of all in order, or of some."""
         if self.seated is None:
             raise RuntimeError("rows have no leaves yet")
         self.n_passes += 1
-        told = self.session.key("tell", self.n_passes)
-        numbers = self.session.key("tell", self.n_passes, 1)
-        graph: Graph = {told: (partial(_given, of_leaf),), numbers: (partial(_given, of_half),)}
-        keys = [self.session.key("labels", self.n_passes, k) for k in range(len(self.parts))]
-        for k, key in enumerate(keys):
+        told = [self.session.key("tell", self.n_passes, j) for j in range(2)]
+        graph: Graph = {
+            key: (partial(_given, of),) for key, of in zip(told, (of_leaf, of_half), strict=True)
+        }
+        wanted = None if numbers is None else np.asarray(numbers, dtype=np.int64)
+        part_of = None if wanted is None else np.searchsorted(self.first, wanted, side="right") - 1
+        keys, places = [], []
+        for k, part in enumerate(self.parts):
+            asked = None
+            if wanted is not None:
+                here = np.flatnonzero(part_of == k)
+                if not here.size:
+                    continue
+                asked = wanted[here]
+                places.append(here)
             halved = None if self.halved is None else self.halved[k]
-            task = passes.label_rows, self.parts[k], self.first[k], self.seated[k], halved
-            graph[key] = (*task, told, numbers)
-        return np.concatenate(self.session.results(self.session.submit(graph, keys)))
+            keys.append(self.session.key("labels", self.n_passes, k))
+            task = passes.label_rows, part, self.first[k], asked, self.seated[k], halved
+            graph[keys[-1]] = (*task, *told)
+        labels = np.concatenate(self.session.results(self.session.submit(graph, keys)))
+        if wanted is None:
+            return labels
+        out = np.empty_like(labels)
+        out[np.concatenate(places)] = labels
+        return out
+
+    def digest(self) -> str:
+        """Return a number that is the same for the same rows only, in any partitions."""
+        words = self._reduced("digest", lambda part: (passes.digest_rows, part), passes.add_up)
+        return f"rows-{self.extent.n}-{int(words[0]):016x}{int(words[1]):016x}"
 
     # ---- graphs ------------------------------------------------------------------------------
 

@@ -12,13 +12,12 @@ import numpy as np
 from sticktree.checks import FloatArray, check_observed, infinite_entries
 from sticktree.cluster.passes import prepare
 from sticktree.cluster.pieces import NUMBERS, Findings, Piece, read_piece
-from sticktree.cluster.rows import DaskRows
 from sticktree.cluster.session import Session, current_client
+from sticktree.cluster.store import DaskStore
 from sticktree.engine.parallel.measure import Reach, Scale, measure
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import Rows, ThreadedRows
+from sticktree.store import MemoryStore, Store
 
-__all__ = ["DaskSource"]
+__all__ = ["DaskSource", "blocks_of", "cut_up"]
 
 LARGEST = 2**28  # bytes of rows in one part
 
@@ -78,7 +77,8 @@ class DaskSource:
         >>> source.counts
         (40, 40, 20)
         """
-        blocks = _blocks_of(X)
+        _check_dtypes(X)
+        blocks, _ = blocks_of(X)
         client = current_client() if client is None else client
         if client is None:
             pieces = _read_here(blocks)
@@ -119,15 +119,13 @@ class DaskSource:
 
         return measure(each)
 
-    def rows(self, centre: FloatArray, spread: FloatArray, n_threads: int = 1) -> Rows:
-        """Return standardised rows, ready for passes; the source has none after that.
+    def store(self, centre: FloatArray, spread: FloatArray) -> Store:
+        """Return standardised rows, ready for chains; the source has none after that.
 
         Parameters
         ----------
         centre, spread : float array, shape (D,)
             What is taken off each column, and what it is then divided by.
-        n_threads : int, default=1
-            How many threads make a pass if rows are in this process.
         """
         pieces, session = self._there(), self._session
         self._pieces = None
@@ -136,7 +134,7 @@ class DaskSource:
             for first in reversed(self.first):
                 piece = pieces.pop()  # each is let go when it is copied
                 x[first : first + len(piece)] = (piece - centre) / spread
-            return ThreadedRows(partition(x, 0), n_threads)
+            return MemoryStore(x)
         places = session.places()
         cuts = cut_up(self.counts, len(places), 8 * self.n_columns)
         parts = []
@@ -145,7 +143,8 @@ class DaskSource:
             task = prepare, pieces[start:stop], self.first[start], centre, spread
             place = places[j * len(places) // (len(cuts) - 1)] if places else None
             parts += session.submit({key: task}, [key], place)
-        return DaskRows(parts, [self.first[start] for start in cuts[:-1]], session)
+        first = [self.first[start] for start in cuts[:-1]]
+        return DaskStore(parts, first, (self.n_rows, self.n_columns), session)
 
     def _there(self) -> list[Any]:
         if self._pieces is None:
@@ -177,24 +176,34 @@ def _rows(piece: Piece) -> FloatArray:
     return piece.x
 
 
-def _blocks_of(X: Any) -> list[list[Any]]:  # noqa: N803
-    """Return what is delayed of each partition: blocks side by side, or a data frame."""
+def blocks_of(X: Any) -> tuple[list[list[Any]], list[float]]:  # noqa: N803
+    """Return what is delayed of each partition: blocks side by side, or a data frame.
+
+    The numbers of rows come along; they are NaN where Dask does not know them.
+    """
     if _is(X, "dask.array", "Array"):
         if X.ndim != 2:
             raise ValueError(
                 f"X must have two dimensions, rows and columns, got a dask array of {X.ndim}"
             )
-        return [list(row) for row in X.to_delayed()]
+        return [list(row) for row in X.to_delayed()], list(X.chunks[0])
     if _is(X, "dask.dataframe", "Series"):
         raise ValueError("X must be a dask DataFrame, got a Series; call its to_frame() first")
     if _is(X, "dask.dataframe", "DataFrame"):
-        for name, dtype in X.dtypes.items():
-            if getattr(dtype, "kind", "O") not in NUMBERS or str(dtype) == "category":
-                raise ValueError(
-                    f"X must have numbers in all columns, got dtype {dtype} in column {name!r}"
-                )
-        return [[frame] for frame in X.to_delayed()]
+        frames = X.to_delayed()
+        return [[frame] for frame in frames], [np.nan] * len(frames)
     raise ValueError(f"X must be a dask array or DataFrame, got {type(X).__name__}")
+
+
+def _check_dtypes(X: Any) -> None:  # noqa: N803
+    """Say which column of a data frame has no numbers, as far as Dask knows."""
+    if not _is(X, "dask.dataframe", "DataFrame"):
+        return
+    for name, dtype in X.dtypes.items():
+        if getattr(dtype, "kind", "O") not in NUMBERS or str(dtype) == "category":
+            raise ValueError(
+                f"X must have numbers in all columns, got dtype {dtype} in column {name!r}"
+            )
 
 
 def _is(X: Any, module: str, name: str) -> bool:  # noqa: N803
