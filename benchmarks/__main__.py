@@ -19,6 +19,7 @@ from benchmarks import (
     memory,
     mixing,
     processes,
+    summaries,
 )
 from benchmarks.table import HEADER, Row
 
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "convergence": convergence.rows,
     "imputation": imputation.rows,
     "answers": answers.rows,
+    "summaries": summaries.rows,
 }
 
 

@@ -9,6 +9,6 @@ from sticktree.engine.datum import datum_sweep
 class DatumOnly(Chain):
     def sweep(self) -> SweepInfo:
         moved = datum_sweep(self.state, self.words)
-        self._move_concentration()
-        self._move_scales()
+        self.move_concentration()
+        self.move_scales()
         return SweepInfo(moved)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sticktree.engine.interface import Engine
+from sticktree.engine.interface import Engine, ParallelChainMaker
 from sticktree.model import Model
-
-if TYPE_CHECKING:
-    from sticktree.engine.parallel.chain import ParallelChain
 
 __all__ = ["engine_of", "parallel_chain_of"]
 
@@ -26,7 +21,7 @@ def engine_of(model: Model) -> Engine:
     return Engine(Chain, predictives)
 
 
-def parallel_chain_of(model: Model) -> type[ParallelChain]:
+def parallel_chain_of(model: Model) -> ParallelChainMaker:
     """Return the class of chains that sample a model given `Rows`, for many rows."""
     if model.leaf_noise == "own":
         from sticktree.engine.parallel.own_chain import OwnParallelChain

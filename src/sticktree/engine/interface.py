@@ -14,9 +14,10 @@ from sticktree.model import Model
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
+    from sticktree.engine.parallel.rows import Rows
     from sticktree.posterior.draws import Draw
 
-__all__ = ["ChainLike", "ChainMaker", "Engine", "Predictive", "SweepInfo"]
+__all__ = ["ChainLike", "ChainMaker", "Engine", "ParallelChainMaker", "Predictive", "SweepInfo"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,22 @@ class ChainMaker(Protocol):
     def restored(
         self,
         data: FloatArray,
+        model: Model,
+        rng: np.random.Generator,
+        snapshot: dict[str, npt.NDArray[Any]],
+    ) -> ChainLike:
+        """Return a chain that goes on where a snapshot was taken."""
+
+
+class ParallelChainMaker(Protocol):
+    """The class of chains for many rows, wherever these are."""
+
+    def __call__(self, rows: Rows, model: Model, rng: np.random.Generator) -> ChainLike:
+        """Start a chain on standardised rows."""
+
+    def restored(
+        self,
+        rows: Rows,
         model: Model,
         rng: np.random.Generator,
         snapshot: dict[str, npt.NDArray[Any]],

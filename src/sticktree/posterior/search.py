@@ -7,6 +7,7 @@ until none can; then clusters are merged, or taken apart and seated anew, as lon
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,9 @@ def search(
     n_used = min(n_used, MAX_COUNTS // (most * n_slots))
     steps = n_used * n_data * n_slots
     if n_used < min(n_draws, MIN_DRAWS) or steps > ALL_STEPS:
-        return _search_nearby(draws, loss, starts[0], n_clusters)
+        fixed = n_clusters is not None
+        right = (z for z in starts if n_clusters in (None, int(z.max()) + 1))
+        return [found for z in islice(right, 1) for found in _search_nearby(draws, loss, z, fixed)]
     if n_used < n_draws:
         draws = draws[spread(range(n_draws), n_used)]
     table = _Table(draws, loss, n_slots, n_clusters, rng)
@@ -78,9 +81,7 @@ def search(
     return [table.descend(start, n_sweeps / len(every)) for start in every]
 
 
-def _search_nearby(
-    draws: IntArray, loss: Loss, start: IntArray, n_clusters: int | None
-) -> list[IntArray]:
+def _search_nearby(draws: IntArray, loss: Loss, start: IntArray, fixed: bool) -> list[IntArray]:
     """Return what data find that look at clusters nearby only; nothing if even that is too much."""
     n_draws, n_data = draws.shape
     n_now = int(start.max()) + 1
@@ -88,7 +89,7 @@ def _search_nearby(
     n_sweeps = int(min(NEAR_STEPS // (n_draws * n_data * N_NEAR), MAX_NEAR_SWEEPS))
     tables = int(first[-1]) * n_now
     too_much = n_sweeps < 1 or tables > MAX_COUNTS or tables * n_now > NEAR_STEPS
-    if n_now < 2 or too_much or n_clusters not in (None, n_now):
+    if n_now < 2 or too_much:
         return []
     from sticktree.posterior.nearby import counts_of, neighbours, sweep_nearby
 
@@ -96,7 +97,6 @@ def _search_nearby(
     size, shared = counts_of(labels, draws, first, n_now)
     for _ in range(n_sweeps):
         near = neighbours(size, shared, N_NEAR)
-        fixed = n_clusters is not None
         n_moved = sweep_nearby(labels, draws, first, size, shared, delta, near, fixed)
         if n_moved <= SETTLED * n_data:
             break

@@ -32,6 +32,7 @@ from sticktree.engine.columns.state import (
 )
 from sticktree.engine.columns.structure import load_tree
 from sticktree.engine.concentration import draw_concentration
+from sticktree.engine.effort import Effort
 from sticktree.engine.interface import SweepInfo
 from sticktree.engine.priors import log_beta, log_gamma, log_inverse_gamma
 from sticktree.engine.random import RandomState, random_state
@@ -44,7 +45,6 @@ from sticktree.tree import Tree
 
 __all__ = ["ColumnsChain", "leave_one_out", "rebuild"]
 
-MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 FRESH = 3  # draws of a new branch that stand for all, in a density
 
 
@@ -74,6 +74,7 @@ class ColumnsChain:
 
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
+        self.effort = Effort()
         self.state = empty_state(data, model)
         self.layout = model.layout(data.shape[1])
         self.gaps: npt.NDArray[np.bool_] | None = None
@@ -85,10 +86,10 @@ class ColumnsChain:
     def sweep(self) -> SweepInfo:
         """Apply every move once, or as often as the size of the tree asks for."""
         state, words, model = self.state, self.words, self.model
+        effort = self.effort.next(int(state.sizes[ALIVE]))
         moved = move_data(state, np.arange(state.leaf.size), words)
-        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
+        n_regrafts, n_splits = effort.n_regrafts, effort.n_splits
         regrafted = regraft_sweep(state, words, n_regrafts)
-        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
         split_merged = split_merge_sweep(state, words, n_splits)
         nodes_split = node_split_sweep(state, words, n_splits)
         node_sweep(state, words)
@@ -122,6 +123,7 @@ class ColumnsChain:
             saved[name] = getattr(state, name).copy()
         saved["imputed"] = self._imputed()
         saved["words"] = self.words.copy()
+        saved["effort"] = self.effort.saved()
         return saved
 
     @classmethod
@@ -136,6 +138,7 @@ class ColumnsChain:
         chain = cls.__new__(cls)
         chain._begin(data, model, rng)
         chain.words = snapshot["words"].copy()
+        chain.effort = Effort.restored(snapshot.get("effort"))
         state = chain.state
         for name in ("nodes", "coordinates"):
             getattr(state, name)[: len(snapshot[name])] = snapshot[name]

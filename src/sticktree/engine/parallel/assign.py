@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES, Components, n_sums
 from sticktree.engine.parallel.partition import BLOCK, Partition
-from sticktree.engine.parallel.philox import normal_of, philox, rank_of, uniform_of
+from sticktree.engine.parallel.philox import Word, normal_of, philox, rank_of, uniform_of
 from sticktree.engine.parallel.sums import MAGIC, add
 from sticktree.jit import inlined, jit
 
@@ -49,7 +49,7 @@ Labels = npt.NDArray[np.int32]
 class Tally(NamedTuple):
     """Sums over rows; those of parts of the rows add up."""
 
-    count: npt.NDArray[np.int64]  # (K,)
+    count: npt.NDArray[np.int64]  # type: ignore[assignment] # (K,)
     lacking: npt.NDArray[np.int64]  # (K, D) entries that are missing and not imputed
     sums: npt.NDArray[np.int64]  # (K, S, 2) on the grids
     products: npt.NDArray[np.int64]  # (D, D, 2) over rows with imputed entries
@@ -71,7 +71,7 @@ def empty_tally(n_leaves: int, dimension: int, kind: int) -> Tally:
 
 @inlined
 def tally_row(
-    tally: Tally, leaf: int, number: int, y: FloatArray, kind: int, salt: int, grid: FloatArray
+    tally: Tally, leaf: int, number: Word, y: FloatArray, kind: int, salt: Word, grid: FloatArray
 ) -> None:
     """Add a row to the sums of a leaf; entries that are missing are left out."""
     dimension = y.size
@@ -146,7 +146,7 @@ def log_weight(told: Components, k: int, x: FloatArray, place: int, full: bool) 
 
 @jit
 def _choose_among_all(
-    told: Components, x: FloatArray, place: int, rank: int, point: float, values: FloatArray
+    told: Components, x: FloatArray, place: int, rank: Word, point: float, values: FloatArray
 ) -> int:
     """Return the leaf that covers a point of [0, 1), of all that a row may join."""
     n_leaves, full, largest = told.log_weight.size, told.root.shape[0] > 0, -math.inf
@@ -349,6 +349,7 @@ def transform_block(
 
 @jit
 def is_diagonal(matrix: FloatArray) -> bool:
+    """Tell whether a matrix is zero off its diagonal."""
     for d in range(matrix.shape[0]):
         for e in range(matrix.shape[1]):
             if d != e and matrix[d, e] != 0.0:
@@ -366,7 +367,7 @@ def _marks(told: Components) -> npt.NDArray[np.bool_]:
 
 
 @inlined
-def _anchored(told: Components, number: int) -> int:
+def _anchored(told: Components, number: Word) -> int:
     """Return the leaf whose anchor a row is, or −1."""
     for k in range(told.anchor.size):
         if told.anchor[k] == number:
@@ -424,7 +425,7 @@ def assign_gaps(
 
 
 @inlined
-def _normal(told: Components, number: int, d: int) -> float:
+def _normal(told: Components, number: Word, d: int) -> float:
     """Return the normal number for a missing entry."""
     purpose = IMPUTE + np.uint64(d) * np.uint64(4)
     first, second = philox(number, told.words[SWEEP], purpose, told.words[KEY])
@@ -511,7 +512,7 @@ def _log_margin(told: Components, k: int, y: FloatArray) -> float:
 
 
 @jit
-def _complete(told: Components, k: int, y: FloatArray, number: int) -> None:
+def _complete(told: Components, k: int, y: FloatArray, number: Word) -> None:
     """Draw what is missing of a row in a leaf."""
     mean = np.empty(y.size)
     part, pull, missing = _split_precision(told, k, y, mean)

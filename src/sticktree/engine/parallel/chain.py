@@ -32,6 +32,7 @@ __all__ = ["ParallelChain"]
 PICKED = 2000  # rows, about, that are looked at one by one in each sweep
 MOST_PAIRS = 64  # that may split or merge in a sweep
 MOST_MOVES = 30  # of regrafts, and of splits of inner nodes
+ROWS_OF_ROUNDS, MOST_ROUNDS = 50_000, 8  # fewer rows choose several times in a sweep
 HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 WORD = 2**64
 SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
@@ -41,7 +42,8 @@ class ParallelChain:
     """What chains for many rows have in common, whatever their noise.
 
     A sweep lets every row choose its leaf, proposes splits and merges of leaves, and then moves the
-    tree and all else given the sums of the leaves.
+    tree and all else given the sums of the leaves. Where rows are few, the first two are done
+    several times.
     """
 
     model: Model
@@ -128,6 +130,7 @@ class ParallelChain:
         largest = max(extent.largest, 1.0) * (HEADROOM if extent.gaps else 1.0)
         self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
         self.pick_limit = min(int(WORD * (PICKED / extent.n)), WORD - 1)
+        self.n_rounds = min(max(ROWS_OF_ROUNDS // extent.n, 1), MOST_ROUNDS)
         self.n_sweeps = self.n_pairs = self.n_moves = 0
         self.key = self._word()
         self.salt = self._word()
@@ -137,8 +140,10 @@ class ParallelChain:
 
     def sweep(self) -> SweepInfo:
         """Let rows choose, split and merge leaves, then move all else."""
-        picked = self._assign()
-        changed, tried = self._split_merge(picked)
+        changed = tried = 0
+        for _ in range(self.n_rounds):
+            accepted, proposed = self._split_merge(self._assign())
+            changed, tried = changed + accepted, tried + proposed
         regrafted, nodes_split, n_moves = self._move_tree()
         return SweepInfo(
             moved=0,
@@ -407,7 +412,7 @@ class ParallelChain:
         self._settle()
 
 
-def _sample(y: FloatArray, here: npt.NDArray[np.bool_], seeds: IntArray) -> FloatArray:
+def _sample(y: FloatArray, here: npt.NDArray[np.bool_], seeds: npt.NDArray[np.int64]) -> FloatArray:
     """Return the picked rows of a unit, the seeds first."""
     here = here.copy()
     here[seeds] = False

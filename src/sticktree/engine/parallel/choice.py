@@ -28,17 +28,18 @@ from sticktree.engine.parallel.rows import Picked
 
 __all__ = ["Chosen", "choose_by_places", "choose_by_rows", "log_selection"]
 
+Places = npt.NDArray[np.int64]
 UNPINNED = np.uint64(2**64 - 1)  # no row has this number
 
 
 class Chosen(NamedTuple):
     """U units; leaves by their places in the order of the chain."""
 
-    a: IntArray  # (U,) the leaf, or the first of two
-    b: IntArray  # (U,) the same, or the second
+    a: Places  # (U,) the leaf, or the first of two
+    b: Places  # (U,) the same, or the second
     pins: npt.NDArray[np.uint64]  # (U, 2) rows that are pinned to the halves
     unit_of: npt.NDArray[np.int64]  # (K,) unit of each leaf, or −1
-    seeds: list[IntArray]  # for each unit two picked rows, or fewer
+    seeds: list[Places]  # for each unit two picked rows, or fewer
 
     @property
     def merging(self) -> npt.NDArray[np.bool_]:

@@ -28,7 +28,7 @@ from sticktree.engine.parallel.assign import (
 )
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.partition import BLOCK, Partition
-from sticktree.engine.parallel.philox import philox, uniform_of
+from sticktree.engine.parallel.philox import Word, philox, uniform_of
 from sticktree.engine.parallel.sums import Grid, add
 from sticktree.jit import inlined, jit
 
@@ -55,7 +55,7 @@ def gain_grid(n: int) -> Grid:
 def _halve(
     units: Units,
     unit: int,
-    number: int,
+    number: Word,
     whole: float,
     first: float,
     second: float,

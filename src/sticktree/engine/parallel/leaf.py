@@ -6,14 +6,17 @@ Here for many leaves side by side: all arrays have one row for each.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from sticktree.checks import FloatArray, IntArray
+from sticktree.checks import FloatArray
 from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES
 from sticktree.engine.parallel.sums import Grid
+
+Flags = npt.NDArray[np.bool_]
 
 __all__ = ["Density", "Leaf", "LeafLaw", "SharedLaw", "Sums"]
 
@@ -35,7 +38,7 @@ class Sums(NamedTuple):
         return cls(n, n[:, None] - tally.lacking, total, _second(values, kind, dimension))
 
     @classmethod
-    def over(cls, y: FloatArray, of: IntArray, size: int, kind: int) -> Sums:
+    def over(cls, y: FloatArray, of: npt.NDArray[Any], size: int, kind: int) -> Sums:
         """Return sums over rows ``y``, the i-th of which belongs to leaf ``of[i]``."""
         there = ~np.isnan(y)
         y = np.where(there, y, 0.0)
@@ -49,7 +52,7 @@ class Sums(NamedTuple):
             np.add.at(second, of, each)
         return cls(n, seen, total, second)
 
-    def at(self, which: IntArray) -> Sums:
+    def at(self, which: npt.NDArray[Any]) -> Sums:
         """Return the sums of some leaves."""
         return Sums(*(array[which] for array in self))
 
@@ -61,7 +64,7 @@ class Sums(NamedTuple):
         """Return the sums over the rows of both."""
         return Sums(*(mine + its for mine, its in zip(self, other, strict=True)))
 
-    def where(self, condition: FloatArray, other: Sums) -> Sums:
+    def where(self, condition: Flags, other: Sums) -> Sums:
         """Return these sums where a condition holds, and others elsewhere."""
         return Sums(
             *(
@@ -71,7 +74,7 @@ class Sums(NamedTuple):
         )
 
 
-def _wide(factor: FloatArray, array: FloatArray) -> FloatArray:
+def _wide(factor: npt.NDArray[Any], array: FloatArray) -> npt.NDArray[Any]:
     return factor.reshape(-1, *[1] * (array.ndim - 1))
 
 
@@ -91,11 +94,11 @@ class Leaf(NamedTuple):
     mean: FloatArray  # (K, D)
     spread: FloatArray  # (K, …)
 
-    def at(self, which: IntArray) -> Leaf:
+    def at(self, which: npt.NDArray[Any]) -> Leaf:
         """Return some of them."""
         return Leaf(self.mean[which], self.spread[which])
 
-    def where(self, condition: FloatArray, other: Leaf) -> Leaf:
+    def where(self, condition: Flags, other: Leaf) -> Leaf:
         """Return these where a condition holds, and others elsewhere."""
         return Leaf(
             *(
@@ -136,7 +139,7 @@ class LeafLaw(Protocol):
         """Return what sums are left, about, for others if leaves have shares of the rows."""
 
     def coordinates(self, y: FloatArray, sums: Sums) -> FloatArray:
-        """Return rows in coordinates in which a leaf with these sums, of one row, is round."""
+        """Return rows in coordinates in which a leaf with these sums is round, and of width 1."""
 
 
 class SharedLaw:
@@ -188,5 +191,5 @@ class SharedLaw:
         return Sums(n, n[:, None] * np.ones_like(total), total, sums.second)
 
     def coordinates(self, y: FloatArray, sums: Sums) -> FloatArray:
-        """Return rows in coordinates in which a leaf is round: they are so already."""
-        return y
+        """Return rows in coordinates in which a leaf is round, and of width 1."""
+        return np.asarray(y / self.noise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.parallel.sums import Grid, add
 from sticktree.jit import jit
 
-__all__ = ["Reach", "Scale", "add_moments", "measure"]
+__all__ = ["ForEach", "Reach", "Scale", "add_moments", "measure"]
 
 Result = TypeVar("Result")
 FLAT = 1e-12  # columns that vary less, relative to their size, are constant up to rounding
@@ -73,25 +73,32 @@ def add_moments(
     return out
 
 
-def measure(each: Callable[[Callable[[FloatArray], Result]], list[Result]]) -> Scale:
+class ForEach(Protocol):
+    """A function of every piece of the rows."""
+
+    def __call__(self, function: Callable[[FloatArray], Result]) -> list[Result]:
+        """Return what the function returns of each piece."""
+
+
+def measure(each: ForEach) -> Scale:
     """Return means and standard deviations; ``each(f)`` returns f of every piece of the rows.
 
     It is called three times: for the reach, for sums, for squares.
     """
-    pieces = each(Reach.of)  # type: ignore[arg-type]
-    reach: Reach = pieces[0]  # type: ignore[assignment]
+    pieces = each(Reach.of)
+    reach = pieces[0]
     for piece in pieces[1:]:
-        reach = reach.merged(piece)  # type: ignore[arg-type]
+        reach = reach.merged(piece)
     size = np.where(reach.largest == 0.0, 1.0, reach.largest)
     seen = np.maximum(reach.seen, 1)
     grid = Grid.of(reach.n, 1.0)
     steps = np.array([grid.coarse, grid.fine])
     zero = np.zeros_like(size)
-    sums = sum(each(lambda x: add_moments(x, zero, size, 1, steps)))  # type: ignore[arg-type]
+    sums = sum(each(lambda x: add_moments(x, zero, size, 1, steps)))
     centre = np.asarray(grid.value(np.asarray(sums)) / seen * size)
     off = np.maximum(np.abs(reach.most - centre), np.abs(reach.least - centre))
     flat = ~(off > FLAT * size)
     unit = np.where(flat, 1.0, off)
-    squares = sum(each(lambda x: add_moments(x, centre, unit, 2, steps)))  # type: ignore[arg-type]
+    squares = sum(each(lambda x: add_moments(x, centre, unit, 2, steps)))
     spread = np.sqrt(grid.value(np.asarray(squares)) / seen) * unit
     return Scale(centre, np.where(flat, 1.0, spread), reach)

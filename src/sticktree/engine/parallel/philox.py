@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from sticktree.jit import inlined, jit
 
-__all__ = ["Key", "mix", "normal_of", "philox", "rank_of", "uniform_of"]
+__all__ = ["Word", "mix", "normal_of", "philox", "rank_of", "uniform_of"]
 
-Key = npt.NDArray[np.uint64]
+Word = np.uint64
 
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -28,7 +27,7 @@ S30, S27, S31, S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 @inlined
-def philox(row: int, sweep: int, purpose: int, key: int) -> tuple[int, int]:
+def philox(row: Word, sweep: Word, purpose: Word, key: Word) -> tuple[Word, Word]:
     """Return two words of 64 random bits for a row, all arguments of type uint64."""
     a, b = row & LOW, row >> HALF
     c, d = sweep & LOW, purpose & LOW
@@ -41,20 +40,20 @@ def philox(row: int, sweep: int, purpose: int, key: int) -> tuple[int, int]:
 
 
 @inlined
-def uniform_of(word: int) -> float:
+def uniform_of(word: Word) -> float:
     """Return a uniform number in [0, 1) from 64 random bits."""
     return float(word >> S11) * 2.0**-53
 
 
 @inlined
-def normal_of(first: int, second: int) -> float:
+def normal_of(first: Word, second: Word) -> float:
     """Return a standard normal number from two words, by Box and Muller's method."""
     radius = math.sqrt(-2.0 * math.log(1.0 - uniform_of(first)))
     return radius * math.cos(2.0 * math.pi * uniform_of(second))
 
 
 @inlined
-def rank_of(row: int, salt: int) -> int:
+def rank_of(row: Word, salt: Word) -> Word:
     """Return the rank of a row in an order that the salt determines; no two rows have the same."""
     x = row * GOLDEN + salt
     x = (x ^ (x >> S30)) * MIX_0
@@ -63,6 +62,6 @@ def rank_of(row: int, salt: int) -> int:
 
 
 @jit
-def mix(row: int, salt: int) -> int:
+def mix(row: Word, salt: Word) -> Word:
     """Return `rank_of`, to be called from Python."""
     return rank_of(row, salt)

@@ -26,7 +26,7 @@ from sticktree.engine.parallel.assign import (
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Sides, Units, gain_grid, halve_blocks, halve_gaps
 from sticktree.engine.parallel.partition import Partition
-from sticktree.engine.parallel.philox import rank_of
+from sticktree.engine.parallel.philox import Word, rank_of
 from sticktree.engine.parallel.sums import Grid, add
 from sticktree.jit import jit
 
@@ -165,13 +165,13 @@ def merge(first: Tally, second: Tally) -> Tally:
 
 @jit
 def _ranked_below(
-    numbers: npt.NDArray[np.uint64], filled: npt.NDArray[np.int64], salt: int, limit: int
+    numbers: npt.NDArray[np.uint64], filled: npt.NDArray[np.int64], salt: Word, limit: Word
 ) -> npt.NDArray[np.int64]:
     """Return where the rows are whose rank is below a limit."""
     count = 0
     for block in range(numbers.shape[0]):
         for i in range(filled[block]):
-            count += rank_of(numbers[block, i], salt) < limit
+            count += int(rank_of(numbers[block, i], salt) < limit)
     out = np.empty(count, dtype=np.int64)
     count = 0
     for block in range(numbers.shape[0]):

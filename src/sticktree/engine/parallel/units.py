@@ -16,14 +16,16 @@ probability p₂ Q₁/(p₁ Q₂), or 1, a merge with that of the inverse. Label
 the parameters: no merge has to find the labels that a split would make, which for many rows has no
 chance.
 
-Q₁ is the posterior of θ given all rows of the unit. Q₂ is one of two, at random. *Near*: rows that
-were picked are dealt out to the nearer of two centres, and the halves drawn given these few.
+Q₁ is the posterior of θ given all rows of the unit. Q₂ is one of three, at random. *Near*: rows
+that were picked are dealt out to the nearer of two centres, and the halves drawn given these few.
 *Wide*: one half is drawn as if few rows were known, anywhere in the unit, and the other given what
-this leaves over of the sums of the unit.
+this leaves over of the sums of the unit. *Lone*: one half is drawn given one picked row, rather an
+unlikely one, and the other given all rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +38,8 @@ from sticktree.engine.parallel.leaf import Leaf, LeafLaw, Sums
 __all__ = ["TINY", "Proposal", "propose"]
 
 ROUNDS = 3  # of dealing rows out to the nearer centre
-FEWEST = 4  # picked rows for which that is done
+FEWEST = 4  # picked rows by which halves are proposed
+NEAR, WIDE, LONE = range(3)
 TINY = 1e-12  # no share is smaller
 
 
@@ -79,45 +82,45 @@ def propose(
 
     ``sums`` are those of all rows of each unit. ``share``, ``first`` and ``second`` hold for units
     that may merge, and ``whole`` for those that may split; the rest is drawn. ``samples`` are the
-    picked rows of each unit; the two that are pinned come first.
+    picked rows of each unit; the two from which they are dealt out come first.
     """
     size = merging.size
-    wide = rng.random(size) < 0.5
-    flipped = wide & (rng.random(size) < 0.5)
-    near = [_deal(law, y, sums.at(np.array([u])), kind) for u, y in enumerate(samples)]
-    wide |= np.array([some is None for some in near], dtype=bool)
+    means = rng.integers(3, size=size)
+    flipped = (means != NEAR) & (rng.random(size) < 0.5)
     least = sums.times(sums.n ** rng.uniform(-1.5, 0.0, size))
-    dealt = [
-        Sums(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-        for parts in zip(
-            *(
-                (least.at(np.array([u])),) * 2 if some is None else some
-                for u, some in enumerate(near)
-            ),
-            strict=True,
-        )
-    ]
-    # w: by how many picked rows each half has, or even in log w/(1 − w) as far as single rows.
-    a, b, reach = dealt[0].n + 0.5, dealt[1].n + 0.5, np.log(2.0 * sums.n) + 2.0
-    odds = np.exp(rng.uniform(-reach, reach))
-    drawn = np.where(wide, odds / (1.0 + odds), np.clip(rng.beta(a, b), TINY, 1.0 - TINY))
-    share = np.where(merging, share, drawn)
-    log_w, log_rest = np.log(share), np.log1p(-share)
-    far = np.abs(log_w - log_rest) > reach
+    one, other = list(_parts(least)), list(_parts(sums))
+    for u, y in enumerate(samples):
+        unit = sums.at(np.array([u]))
+        if len(y) < FEWEST:
+            means[u] = WIDE
+        elif means[u] == NEAR:
+            one[u], other[u] = _deal(law, y, unit, kind)
+        elif means[u] == LONE:
+            one[u] = _outlier(law, y, unit, kind, rng)
+    first_sums, second_sums = _joined(one), _joined(other)
+    # The share of the half that is drawn first: by how many picked rows it has, or even in
+    # log w/(1 − w), as far as single rows.
+    near, reach = means == NEAR, np.log(2.0 * sums.n) + 2.0
+    a, b = first_sums.n + 0.5, second_sums.n + 0.5
+    log_odds = rng.uniform(-reach, np.where(means == LONE, 0.0, reach))
+    drawn = np.where(near, rng.beta(a, b), 1.0 / (1.0 + np.exp(-log_odds)))
+    own = np.where(merging, np.where(flipped, 1.0 - share, share), np.clip(drawn, TINY, 1 - TINY))
+    log_w, log_rest = np.log(own), np.log1p(-own)
+    log_odds = log_w - log_rest
+    outside = (np.abs(log_odds) > reach) | ((means == LONE) & (log_odds > 0.0))
+    width = np.where(means == LONE, reach, 2.0 * reach)
     log_q2 = np.where(
-        wide,
-        np.where(far, -np.inf, -log_w - log_rest - np.log(2.0 * reach)),
+        near,
         (a - 1.0) * log_w + (b - 1.0) * log_rest - betaln(a, b),
+        np.where(outside, -np.inf, -log_w - log_rest - np.log(width)),
     )
-    # The half that is drawn first is the second one where flipped.
+    share = np.where(flipped, 1.0 - own, own)
     known_first, known_second = second.where(flipped, first), first.where(flipped, second)
-    one = least.where(wide, dealt[0])
-    drawn_first = known_first.where(merging, law.draw(one, above, rng))
-    own_share = np.where(flipped, 1.0 - share, share)
-    other = law.rest(sums, drawn_first, own_share).where(wide, dealt[1])
-    drawn_second = known_second.where(merging, law.draw(other, above, rng))
-    log_q2 += law.log_density(drawn_first, one, above)
-    log_q2 += law.log_density(drawn_second, other, above)
+    drawn_first = known_first.where(merging, law.draw(first_sums, above, rng))
+    second_sums = law.rest(sums, drawn_first, own).where(means == WIDE, second_sums)
+    drawn_second = known_second.where(merging, law.draw(second_sums, above, rng))
+    log_q2 += law.log_density(drawn_first, first_sums, above)
+    log_q2 += law.log_density(drawn_second, second_sums, above)
     whole = law.draw(sums, above, rng).where(merging, whole)
     none = sums.times(np.zeros(size))
     log_prior = (
@@ -144,12 +147,20 @@ def propose(
     )
 
 
-def _deal(law: LeafLaw, y: FloatArray, sums: Sums, kind: int) -> tuple[Sums, Sums] | None:
+def _parts(sums: Sums) -> Iterator[Sums]:
+    """Yield the sums of each unit."""
+    for u in range(sums.n.size):
+        yield sums.at(np.array([u]))
+
+
+def _joined(parts: list[Sums]) -> Sums:
+    """Return the sums of all units side by side."""
+    return Sums(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _deal(law: LeafLaw, y: FloatArray, sums: Sums, kind: int) -> tuple[Sums, Sums]:
     """Deal rows out to two centres that start at the first two; return the sums of both."""
-    if len(y) < FEWEST:
-        return None
-    x = np.where(np.isnan(y), np.nanmean(y, axis=0), y)
-    x = law.coordinates(x, sums)
+    x = law.coordinates(_completed(y, sums), sums)
     centres = x[:2].copy()
     side = np.zeros(len(y), dtype=np.int64)
     for _ in range(ROUNDS):
@@ -159,3 +170,22 @@ def _deal(law: LeafLaw, y: FloatArray, sums: Sums, kind: int) -> tuple[Sums, Sum
         centres = np.stack([x[side == h].mean(axis=0) for h in (0, 1)])
     both = Sums.over(y, side, 2, kind)
     return both.at(np.array([0])), both.at(np.array([1]))
+
+
+def _outlier(law: LeafLaw, y: FloatArray, sums: Sums, kind: int, rng: np.random.Generator) -> Sums:
+    """Return the sums of one row, drawn by how unlikely it is in the unit as a whole."""
+    x = law.coordinates(_completed(y, sums), sums)
+    centre = law.coordinates(_mean(sums), sums)
+    away = 0.5 * ((x - centre) ** 2).sum(axis=1)
+    weight = np.exp(away - away.max())
+    row = rng.choice(len(y), p=weight / weight.sum())
+    return Sums.over(y[row : row + 1], np.zeros(1, dtype=np.int64), 1, kind)
+
+
+def _mean(sums: Sums) -> FloatArray:
+    return sums.total / np.maximum(sums.seen, 1.0)
+
+
+def _completed(y: FloatArray, sums: Sums) -> FloatArray:
+    """Return rows with the means of their unit where entries are missing."""
+    return np.where(np.isnan(y), _mean(sums), y)
