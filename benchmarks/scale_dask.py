@@ -118,5 +118,5 @@ def rows(quick: bool) -> Iterator[Row]:
 
 def bytes_per_sweep(chain: SharedParallelChain) -> float:
     with counted() as traffic:
-        warm(chain, SWEEPS)  # type: ignore[type-var]
+        warm(chain, SWEEPS)
     return (traffic.sent + traffic.received) / SWEEPS

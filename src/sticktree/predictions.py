@@ -224,13 +224,14 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
         dtype: npt.DTypeLike,
         width: int | None = None,
         **options: Any,
-    ) -> Any:
+    ) -> npt.NDArray[Any]:
         """Return what a method says of each partition of a Dask collection, as a dask array."""
         from sticktree.cluster import map_rows
 
         check_is_fitted(self)
         answer = partial(getattr(self._travelling(method != "score_samples"), method), **options)
-        return map_rows(X, answer, dtype, width)
+        lazy: npt.NDArray[Any] = map_rows(X, answer, dtype, width)  # as good as one
+        return lazy
 
     def _travelling(self, with_labels: bool) -> Self:
         """Return a copy with no more than answers need, to be sent to workers."""

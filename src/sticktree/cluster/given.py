@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -47,9 +48,8 @@ def given_rows(
     source = DaskSource.of(X)
     table: Any = np.zeros((1, source.n_columns))
     if source.names is not None:
-        import pandas as pd
-
-        table = pd.DataFrame(table, columns=list(X.columns))
+        pandas: Any = sys.modules["pandas"]  # as data frames of Dask are made of its own
+        table = pandas.DataFrame(table, columns=list(X.columns))
     validate_data(estimator, table, reset=known is None, skip_check_array=True)
     preparation = known
     if preparation is None:

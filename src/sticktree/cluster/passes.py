@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -104,13 +104,14 @@ def digest_rows(part: Partition) -> npt.NDArray[np.uint64]:
 
 def _row_words(number: npt.NDArray[np.uint64], y: FloatArray) -> list[npt.NDArray[np.uint64]]:
     """Return two words for each row; the first axis of ``y`` is the column."""
+    mixed: Any = rank_of  # of whole arrays, here
     words = []
     for salt in (MIX_0, MIX_1):
-        word = rank_of(number, salt)
+        word = mixed(number, salt)
         for column in y:
             # Zeros may have signs, and NaN has many forms.
             plain = np.where(np.isnan(column), np.nan, column) + 0.0
-            word = rank_of(word ^ plain.view(np.uint64), salt)
+            word = mixed(word ^ plain.view(np.uint64), salt)
         words.append(np.asarray(word))
     return words
 

@@ -72,7 +72,7 @@ def read_piece(blocks: list[Any]) -> Piece:
 
 def _floats(array: npt.NDArray[Any]) -> FloatArray:
     if isinstance(array, np.ma.MaskedArray):  # what is masked is missing
-        return np.asarray(array.astype(np.float64).filled(np.nan))
+        return np.asarray(np.ma.filled(array.astype(np.float64), np.nan))
     return array.astype(np.float64, copy=False)
 
 

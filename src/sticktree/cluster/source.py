@@ -143,8 +143,8 @@ class DaskSource:
             task = prepare, pieces[start:stop], self.first[start], centre, spread
             place = places[j * len(places) // (len(cuts) - 1)] if places else None
             parts += session.submit({key: task}, [key], place)
-        first = [self.first[start] for start in cuts[:-1]]
-        return DaskStore(parts, first, (self.n_rows, self.n_columns), session)
+        firsts = [self.first[start] for start in cuts[:-1]]
+        return DaskStore(parts, firsts, (self.n_rows, self.n_columns), session)
 
     def _there(self) -> list[Any]:
         if self._pieces is None:
