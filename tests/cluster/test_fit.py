@@ -1,5 +1,6 @@
 """The estimator on Dask collections: the same posterior as on rows in memory."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from sticktree import DFPMixture
+from sticktree.cluster import ClusterLostError
 from tests.cluster.chains import chunked, table
 from tests.cluster.test_lazy import QUICK
 
@@ -68,6 +70,28 @@ def test_a_checkpoint_goes_on_in_other_partitions(client, in_memory, tmp_path):
     assert_same_fit(again, in_memory)
     with pytest.raises(ValueError, match="other data"):
         fitted(chunked(x[::-1], 2), checkpoint=tmp_path / "run")
+
+
+def test_a_fit_goes_on_with_the_same_rows_only(client):
+    x = table(400, gaps=True)
+    ours, theirs = fitted(chunked(x, 5)), fitted(x)
+    for mixture, again in ((ours, chunked(x, 3)), (theirs, x)):
+        mixture.set_params(warm_start=True, n_draws=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mixture.fit(again)
+    assert_same_fit(ours, theirs)
+    with pytest.raises(ValueError, match="data of the last fit"):
+        ours.fit(chunked(x[::-1], 3))
+
+
+def test_a_copy_answers_and_cannot_go_on(client, in_memory):
+    x = table(400, gaps=True)
+    mixture = pickle.loads(pickle.dumps(fitted(chunked(x, 5))))
+    np.testing.assert_array_equal(mixture.score_samples(x), in_memory.score_samples(x))
+    mixture.set_params(warm_start=True)
+    with pytest.raises(ClusterLostError, match="stayed on the cluster"):
+        mixture.fit(chunked(x, 5))
 
 
 @pytest.mark.parametrize(

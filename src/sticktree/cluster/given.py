@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from sticktree.cluster.rows import DaskRows
 from sticktree.cluster.source import DaskSource
+from sticktree.cluster.store import DaskStore
 from sticktree.given import Given
 from sticktree.preparation import Preparation
 from sticktree.store import MemoryStore
@@ -60,6 +62,10 @@ def given_rows(
         gaussian = read_table(table, ["gaussian"] * source.n_columns).columns
         preparation = Preparation(gaussian, centre, spread)
     store = source.store(preparation.centre, preparation.spread)
+    if known is not None and isinstance(store, DaskStore):
+        last = estimator._runs[0].chain.rows
+        if not isinstance(last, DaskRows) or last.digest() != store.digest():
+            raise ValueError("X must be the data of the last fit when warm_start=True goes on")
     none = np.empty((0, source.n_columns))
     data = store.data if isinstance(store, MemoryStore) else none
     return Given(preparation, data, np.arange(source.n_rows), none, store)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sticktree.checks import IntArray
 from sticktree.cluster import passes
+from sticktree.cluster.lost import ClusterLostError
 from sticktree.cluster.session import Graph, Key, Session
 from sticktree.engine.parallel.assign import Labels
 from sticktree.engine.parallel.components import Components
@@ -46,7 +47,8 @@ class DaskRows:
     def __init__(
         self, parts: list[Any], first: list[int], session: Session, extent: Extent | None = None
     ) -> None:
-        self.parts, self.first, self.session = parts, first, session
+        self.parts, self.first = parts, first
+        self._session: Session | None = session
         self.n_passes = 0
         self.seated: list[Any] | None = None  # futures of the last passes
         self.halved: list[Any] | None = None
@@ -55,6 +57,20 @@ class DaskRows:
             if extent is None
             else extent
         )
+
+    @property
+    def session(self) -> Session:
+        """The run that the rows belong to."""
+        if self._session is None:
+            raise ClusterLostError(
+                "the rows of this chain stayed on the cluster it was copied from"
+            )
+        return self._session
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy has: the rows stay where they are."""
+        gone = {"parts": [], "_session": None, "seated": None, "halved": None}
+        return self.__dict__ | gone
 
     def sample(self, salt: int, limit: int) -> Picked:
         """Return the rows whose rank by the salt is below the limit."""
