@@ -11,7 +11,7 @@ from sticktree.sampling import processes_wanted
 from sticktree.store import MemoryStore
 
 QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
-QUICK |= {"n_warmup": 7, "n_draws": 16, "thin": 2}
+QUICK |= {"n_warmup": 7, "n_draws": 6, "thin": 2}
 
 
 def rows():

@@ -18,7 +18,7 @@ from sticktree.engine.parallel.partition import partition
 from sticktree.engine.parallel.rows import ThreadedRows
 from sticktree.engine.parallel.shared_chain import SharedParallelChain
 
-N, SWEEPS = 3000, 4
+N, SWEEPS = 3000, 3
 
 
 @contextmanager

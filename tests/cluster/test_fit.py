@@ -17,10 +17,13 @@ pd = pytest.importorskip("pandas", reason="pandas is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
 
 
+SHORT = {"n_warmup": 1, "n_draws": 2, "algorithm": "parallel"}
+
+
 def fitted(X, **parameters):  # noqa: N803
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # chains are too short to agree
-        return DFPMixture(**QUICK | {"n_chains": 2, "algorithm": "parallel"} | parameters).fit(X)
+        return DFPMixture(**QUICK | SHORT | parameters).fit(X)
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +51,10 @@ def test_an_array_on_workers(client, in_memory):
     np.testing.assert_array_equal(lazy.compute(), in_memory.predict(x))
 
 
-def test_a_frame_on_workers_has_names(client, in_memory):
+def test_two_chains_on_a_frame_with_names(client):
     frame = pd.DataFrame(table(400, gaps=True), columns=list("abc"))
-    mixture = fitted(dd.from_pandas(frame, npartitions=3))
+    in_memory = fitted(frame.to_numpy(), n_chains=2)
+    mixture = fitted(dd.from_pandas(frame, npartitions=3), n_chains=2)
     assert mixture.feature_names_in_.tolist() == ["a", "b", "c"]
     assert_same_fit(mixture, in_memory)
     np.testing.assert_array_equal(
@@ -75,23 +79,19 @@ def test_a_checkpoint_goes_on_in_other_partitions(client, in_memory, tmp_path):
 def test_a_fit_goes_on_with_the_same_rows_only(client):
     x = table(400, gaps=True)
     ours, theirs = fitted(chunked(x, 5)), fitted(x)
+    mixture = pickle.loads(pickle.dumps(ours))
+    np.testing.assert_array_equal(mixture.score_samples(x), theirs.score_samples(x))
+    mixture.set_params(warm_start=True)
+    with pytest.raises(ClusterLostError, match="stayed on the cluster"):
+        mixture.fit(chunked(x, 5))
     for mixture, again in ((ours, chunked(x, 3)), (theirs, x)):
-        mixture.set_params(warm_start=True, n_draws=2)
+        mixture.set_params(warm_start=True, n_draws=1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mixture.fit(again)
     assert_same_fit(ours, theirs)
     with pytest.raises(ValueError, match="data of the last fit"):
         ours.fit(chunked(x[::-1], 3))
-
-
-def test_a_copy_answers_and_cannot_go_on(client, in_memory):
-    x = table(400, gaps=True)
-    mixture = pickle.loads(pickle.dumps(fitted(chunked(x, 5))))
-    np.testing.assert_array_equal(mixture.score_samples(x), in_memory.score_samples(x))
-    mixture.set_params(warm_start=True)
-    with pytest.raises(ClusterLostError, match="stayed on the cluster"):
-        mixture.fit(chunked(x, 5))
 
 
 @pytest.mark.parametrize(
