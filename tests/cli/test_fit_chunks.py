@@ -119,6 +119,7 @@ def test_folders_are_read_whole_if_they_are_small(folder, told):
     assert "--delimiter has no meaning for a folder" in told("fit", "parts", "--delimiter", ";")[2]
 
 
+@pytest.mark.usefixtures("small", "folder")
 def test_from_a_large_file_to_a_run(told):
     for name in ("x.npy", "x.parquet", "x.zarr", "parts"):
         code, _, err = told("fit", name, "-o", "run", "--overwrite", *QUICK[:-1])
