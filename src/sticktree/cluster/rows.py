@@ -69,7 +69,7 @@ class DaskRows:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: the rows stay where they are."""
-        gone = {"parts": [], "_session": None, "seated": None, "halved": None}
+        gone: dict[str, Any] = {"parts": [], "_session": None, "seated": None, "halved": None}
         return self.__dict__ | gone
 
     def sample(self, salt: int, limit: int) -> Picked:
