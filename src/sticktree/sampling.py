@@ -64,7 +64,9 @@ class Run:
         rng = np.random.default_rng(seed)
         if isinstance(data, np.ndarray):
             return cls(engine_of(model).chain(data, model, rng))
-        return cls(parallel_chain_of(model)(data.rows(n_threads), model, rng))
+        return cls(
+            parallel_chain_of(model)(data.rows(n_threads, model.jitter(data.shape[1])), model, rng)
+        )
 
     def sweeps(self, schedule: Schedule) -> Iterator[SweepInfo]:
         """Sweep until the schedule is done, and yield after every sweep."""

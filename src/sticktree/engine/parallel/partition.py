@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.parallel.philox import Word, philox, uniform_of
 from sticktree.jit import jit
 
 __all__ = ["BLOCK", "Partition", "partition"]
 
 BLOCK = 128  # rows
+JITTER = np.uint64(3)  # purpose of random numbers
 
 Rows = npt.NDArray[np.uint64]
 
@@ -36,9 +38,16 @@ class Partition(NamedTuple):
         return int(self.filled.sum()) + self.gap_row.size
 
 
-def partition(x: FloatArray, first: int) -> Partition:
-    """Arrange rows, the first of which has number ``first``; ``x`` is left as it is."""
+def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Partition:
+    """Arrange rows, the first of which has number ``first``; ``x`` is left as it is.
+
+    With ``jitter`` the entries of each column are spread evenly over an interval of that width
+    around them, always in the same way. With full covariances that takes the place of a floor.
+    """
     n, dimension = x.shape
+    if jitter is not None:
+        x = x.copy()
+        _spread(x, np.uint64(first), jitter)
     number = np.arange(first, first + n, dtype=np.uint64)
     gaps = np.isnan(x).any(axis=1)
     if gaps.any():
@@ -54,6 +63,17 @@ def partition(x: FloatArray, first: int) -> Partition:
         filled[-1] = len(whole) - BLOCK * (blocks - 1)
     _fill(whole, number_of_whole, y, row)
     return Partition(y, row, filled, x[gaps], number[gaps])
+
+
+@jit
+def _spread(x: FloatArray, first: Word, width: FloatArray) -> None:
+    """Add uniform noise, which depends on the number of the row and the column alone."""
+    none = np.uint64(0)
+    for i in range(x.shape[0]):
+        for d in range(x.shape[1]):
+            purpose = JITTER + np.uint64(d) * np.uint64(4)
+            word = philox(first + np.uint64(i), none, purpose, none)[0]
+            x[i, d] += width[d] * (uniform_of(word) - 0.5)
 
 
 @jit
