@@ -44,25 +44,25 @@ def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Pa
     With ``jitter`` the entries of each column are spread evenly over an interval of that width
     around them, always in the same way. With full covariances that takes the place of a floor.
     """
-    n, dimension = x.shape
     if jitter is not None:
         x = x.copy()
         _spread(x, np.uint64(first), jitter)
-    number = np.arange(first, first + n, dtype=np.uint64)
     gaps = np.isnan(x).any(axis=1)
-    if gaps.any():
-        whole, number_of_whole = x[~gaps], number[~gaps]
-    else:
-        whole, number_of_whole = x.copy(), number.copy()
-    arrange(whole, number_of_whole)
-    blocks = -(-len(whole) // BLOCK)
-    y = np.zeros((blocks, dimension, BLOCK))
+    n_whole = len(x) - int(gaps.sum())
+    blocks = -(-n_whole // BLOCK)
+    # All is done in the arrays that are kept: first rows one by one, then block by block.
+    y = np.empty((blocks, x.shape[1], BLOCK))
     row = np.zeros((blocks, BLOCK), dtype=np.uint64)
+    whole, number = y.reshape(-1, x.shape[1])[:n_whole], row.reshape(-1)[:n_whole]
+    whole[:] = x[~gaps] if gaps.any() else x
+    number[:] = first + (np.flatnonzero(~gaps) if gaps.any() else np.arange(len(x)))
+    arrange(whole, number)
     filled = np.full(blocks, BLOCK, dtype=np.int64)
     if blocks:
-        filled[-1] = len(whole) - BLOCK * (blocks - 1)
-    _fill(whole, number_of_whole, y, row)
-    return Partition(y, row, filled, x[gaps], number[gaps])
+        filled[-1] = n_whole - BLOCK * (blocks - 1)
+    _turn(y, filled)
+    gap_row = (first + np.flatnonzero(gaps)).astype(np.uint64)
+    return Partition(y, row, filled, x[gaps], gap_row)
 
 
 @jit
@@ -77,17 +77,17 @@ def _spread(x: FloatArray, first: Word, width: FloatArray) -> None:
 
 
 @jit
-def _fill(x: FloatArray, number: Rows, y: FloatArray, row: Rows) -> None:
-    for i in range(x.shape[0]):
-        block, place = i // BLOCK, i % BLOCK
-        row[block, place] = number[i]
-        for d in range(x.shape[1]):
-            y[block, d, place] = x[i, d]
-    last = x.shape[0] % BLOCK
-    if last:  # what fills the last block up lies where its rows lie
-        for place in range(last, BLOCK):
-            for d in range(x.shape[1]):
-                y[-1, d, place] = y[-1, d, 0]
+def _turn(y: FloatArray, filled: npt.NDArray[np.int64]) -> None:
+    """Turn blocks from rows of columns to columns of rows, each in its place."""
+    dimension = y.shape[1]
+    rows = np.empty(dimension * BLOCK)
+    for block in range(y.shape[0]):
+        rows[:] = y[block].ravel()
+        for d in range(dimension):
+            for i in range(BLOCK):
+                # What fills the last block up lies where its rows lie.
+                place = i if i < filled[block] else 0
+                y[block, d, i] = rows[place * dimension + d]
 
 
 @jit
