@@ -24,6 +24,7 @@ from sticktree.checks import (
     check_observed,
     is_integer,
 )
+from sticktree.chunks.table import ChunkedTable
 from sticktree.cluster import is_dask
 from sticktree.clusters import check_level
 from sticktree.given import Given, check_algorithm, label_every
@@ -257,6 +258,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     _done: Schedule
     _fitted_with: dict[str, str]
     _runs: list[Run]
+    _digest: str  # of the data
     selection_: Selection | None
 
     # ---- learning ----------------------------------------------------------------------------
@@ -315,6 +317,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         self._preparation, self._runs, self._fitted_with = given.preparation, runs, known
         self._model_, self._done = model, schedule
         self._data, self._rows, self._outside = given.data, given.rows, given.outside
+        self._kept, self._digest = given.kept(), given.digest
         self.algorithm_ = "gibbs" if given.store is None else "parallel"
         self.columns_: Columns = given.preparation.columns
         self.selection_ = selection
@@ -340,6 +343,10 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
             from sticktree.cluster.given import given_rows
 
             return given_rows(self, X, sample_weight, algorithm, known)
+        if isinstance(X, ChunkedTable):
+            from sticktree.chunks.given import given_rows as given_chunks
+
+            return given_chunks(self, X, sample_weight, algorithm, known)
         table = self._read(X, reset=not going_on)
         rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
         return Given.of_table(table, rows, self.standardize, algorithm, known)
@@ -457,7 +464,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
                 f"{changed[0]} must be that of the last fit, {self._fitted_with[changed[0]]}, when "
                 f"warm_start=True goes on, got {known[changed[0]]}"
             )
-        if not np.array_equal(given.data, self._data, equal_nan=True):
+        if given.digest != self._digest:
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803

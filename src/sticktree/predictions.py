@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.chunkwise import chunkwise
 from sticktree.cluster import is_dask
 from sticktree.clusters import Clusters
 from sticktree.engine import engine_of
@@ -42,6 +43,7 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
     columns_: Columns
     selection_: Selection | None
 
+    @chunkwise
     def score_samples(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return the log predictive density of every row, in the user's units.
 
@@ -96,6 +98,7 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
         weights = {name: w / total for name, w in weights.items()}
         return Stack(weights, self.selection_, self._preparation, self._data)
 
+    @chunkwise
     def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
         """Return the probability of every row to be with each cluster at a level."""
         if is_dask(X):
@@ -104,6 +107,7 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
         x, level = self._asked(X), self._level(level)
         return self._memberships(x, self._labels_at(level), level)
 
+    @chunkwise
     def predict(self, X: npt.ArrayLike, level: int | None = None) -> IntArray:  # noqa: N803
         """Return the most probable cluster of every row at a level."""
         if is_dask(X):
@@ -111,6 +115,7 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
             return self._lazily("predict", X, np.int32, level=level)
         return np.asarray(self.predict_proba(X, level).argmax(axis=1), dtype=np.int32)
 
+    @chunkwise
     def transform(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return the soft membership of every row in every cluster, level by level."""
         check_is_fitted(self)

@@ -44,7 +44,6 @@ __all__ = [
     "prepare",
     "sample_rows",
     "second",
-    "spread_rows",
 ]
 
 Second = TypeVar("Second")
@@ -60,15 +59,6 @@ def prepare(
 ) -> Partition:
     """Standardise and arrange rows, the first of which has number ``first``."""
     return partition(np.concatenate([(x - centre) / spread for x in pieces]), first)
-
-
-def spread_rows(part: Partition, first: int, jitter: FloatArray) -> Partition:
-    """Return a partition whose values are spread, as if that had been done before."""
-    x = np.empty((part.n_rows, part.y.shape[1]))
-    filled = np.arange(BLOCK) < part.filled[:, None]
-    x[(part.row[filled] - np.uint64(first)).astype(np.int64)] = part.y.transpose(0, 2, 1)[filled]
-    x[(part.gap_row - np.uint64(first)).astype(np.int64)] = part.gap_y
-    return partition(x, first, jitter)
 
 
 def assign_rows(told: Components, part: Partition) -> tuple[Labelled, Seated]:

@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from sticktree.checks import FloatArray
-from sticktree.cluster.passes import spread_rows
 from sticktree.cluster.rows import DaskRows
-from sticktree.cluster.session import Graph, Session
+from sticktree.cluster.session import Session
+from sticktree.engine.parallel.partition import jittered
 
 __all__ = ["DaskStore"]
 
@@ -32,29 +32,29 @@ class DaskStore:
         self, parts: list[Any], first: list[int], shape: tuple[int, int], session: Session
     ) -> None:
         self.parts, self.first, self.shape, self.session = parts, first, shape, session
-        self._spread: tuple[bytes, list[Any]] | None = None
+        self._spread_out: dict[bytes, list[Any]] = {}
 
     @cached_property
     def _rows(self) -> DaskRows:
-        return DaskRows(self.parts, self.first, self.session, self)
+        return DaskRows(self.parts, self.first, self.session)  # not self: no circle holds rows
 
     def rows(self, n_threads: int, jitter: FloatArray | None = None) -> DaskRows:
-        """Return the rows for one chain; how many threads make a pass is up to the cluster.
-
-        With ``jitter`` values are spread over that width; see `Model.jitter`.
-        """
+        """Return the rows for one chain; how many threads make a pass is up to the cluster."""
         session = self.session.another()
         if jitter is None:
             return DaskRows(self.parts, self.first, session, self, self._rows.extent)
+        return DaskRows(self._spread(jitter), self.first, session, self)
+
+    def _spread(self, jitter: FloatArray) -> list[Any]:
+        """Return the partitions with values spread out; see `Model.jitter`."""
         key = jitter.tobytes()
-        if self._spread is None or self._spread[0] != key:
-            keys = [session.key("spread", 0, k) for k in range(len(self.parts))]
-            graph: Graph = {
-                name: (spread_rows, part, first, jitter)
-                for name, part, first in zip(keys, self.parts, self.first, strict=True)
-            }
-            self._spread = key, session.submit(graph, keys)
-        return DaskRows(self._spread[1], self.first, session, self)
+        if key not in self._spread_out:
+            parts = []
+            for k, part in enumerate(self.parts):
+                name = self.session.key("spread", len(self._spread_out), k)
+                parts += self.session.submit({name: (jittered, part, jitter)}, [name], None)
+            self._spread_out[key] = parts
+        return self._spread_out[key]
 
     def digest(self) -> str:
         """Return a number that is the same for the same rows only, in any partitions."""
