@@ -21,6 +21,7 @@ from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.leaf import Density, Leaf, LeafLaw, Sums
 from sticktree.engine.parallel.rows import Picked, Rows
+from sticktree.engine.parallel.stream_rows import Gone, StreamRows
 from sticktree.engine.parallel.sums import Grid
 from sticktree.engine.parallel.units import TINY, Proposal, propose
 from sticktree.model import Model
@@ -125,15 +126,31 @@ class ParallelChain:
 
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
+        self._measure(rows)
+        self.n_sweeps = self.n_pairs = self.n_moves = 0
+        self.key = self._word()
+        self.salt = self._word()
+
+    def _measure(self, rows: Rows) -> None:
+        """Set up what depends on the number and the size of the rows."""
         extent = rows.extent
         self.rows = rows
         largest = max(extent.largest, 1.0) * (HEADROOM if extent.gaps else 1.0)
         self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
-        self.pick_limit = min(int(WORD * (PICKED / extent.n)), WORD - 1)
-        self.n_rounds = min(max(ROWS_OF_ROUNDS // extent.n, 1), MOST_ROUNDS)
-        self.n_sweeps = self.n_pairs = self.n_moves = 0
-        self.key = self._word()
-        self.salt = self._word()
+        self.pick_limit = min(int(WORD * (PICKED / extent.present)), WORD - 1)
+        self.n_rounds = min(max(ROWS_OF_ROUNDS // extent.present, 1), MOST_ROUNDS)
+
+    def follow(self, rows: Rows) -> None:
+        """Go on with new rows; those until now become blocks, of which sums are kept."""
+        if not isinstance(self.rows, StreamRows):
+            dimension = self.rows.extent.dimension
+            self.rows = StreamRows(self.rows, Gone.nothing(dimension, self.kind))
+        self._assign()  # leaves of rows are not in a snapshot
+        self._measure(self.rows.followed_by(rows, self.grids))
+        self._read_rows()
+
+    def _read_rows(self) -> None:
+        """Look at rows that are new to the chain, before they have leaves."""
 
     def _word(self) -> int:
         return int(self.rng.integers(WORD - 1, dtype=np.uint64, endpoint=True))
@@ -205,13 +222,16 @@ class ParallelChain:
     def tree(self) -> Tree:
         """Return the tree with all rows."""
         parent, level, n, number = self._shape()
-        return Tree.from_trusted(parent, self._labels(number), level, n)
+        labels = self._labels(number)
+        if self.rows.extent.gone:
+            return Tree(parent, labels, level=level).pruned().compressed()
+        return Tree.from_trusted(parent, labels, level, n)
 
     def draw(self, labelled: bool) -> Draw:
         """Return a copy of what the chain has now, with or without the leaf of each row."""
         parent, level, n, number = self._shape()
         small = np.min_scalar_type(parent.size)
-        n_data = self.rows.extent.n
+        n_data = self.rows.extent.present
         first, second = tracked_pairs(n_data)
         tracked = self._labels(number, np.concatenate([first, second])).reshape(2, -1)
         draw = Draw(
@@ -244,7 +264,8 @@ class ParallelChain:
     def _saved(self) -> dict[str, npt.NDArray[Any]]:
         """Return what a snapshot has of the sums and of the random numbers."""
         words = [self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves]
-        return {
+        blocks = self.rows.saved() if isinstance(self.rows, StreamRows) else {}
+        return blocks | {
             "parallel": np.array(words, dtype=np.uint64),
             "leaves": self.leaves.copy(),
             "rank": self.rank.copy(),
