@@ -67,7 +67,8 @@ class Blocks(NamedTuple):
 
     def at(self, which: npt.NDArray[np.int64]) -> Blocks:
         """Return some of them."""
-        return Blocks(*(array[which] for array in self))
+        number, n, seen, total, second = self
+        return Blocks(number[which], n[which], seen[which], total[which], second[which])
 
     def plus(self, other: Blocks) -> Blocks:
         """Return the blocks of both."""
@@ -192,7 +193,14 @@ def add_blocks(tally: Tally, blocks: Blocks, leaf: Places, told: Components) -> 
     """Return a tally with blocks added to their leaves; −1 is none."""
     some = np.flatnonzero(leaf >= 0)
     blocks, leaf = blocks.at(some), leaf[some]
-    out = Tally(*(array.copy() for array in tally))
+    out = Tally(
+        tally.count.copy(),
+        tally.lacking.copy(),
+        tally.sums.copy(),
+        tally.products,
+        tally.rank.copy(),
+        tally.anchor.copy(),
+    )
     np.add.at(out.count, leaf, blocks.n)
     np.add.at(out.lacking, leaf, blocks.n[:, None] - blocks.seen)
     grids = Grid(*told.grid[:2]), Grid(*told.grid[2:])
