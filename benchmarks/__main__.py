@@ -19,6 +19,7 @@ from benchmarks import (
     memory,
     mixing,
     processes,
+    stream,
     summaries,
 )
 from benchmarks.table import HEADER, Row
@@ -35,6 +36,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "imputation": imputation.rows,
     "answers": answers.rows,
     "summaries": summaries.rows,
+    "stream": stream.rows,
 }
 
 
