@@ -16,6 +16,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.parallel.assign import ASSIGN, KEY, NEXT_SALT, SALT, SWEEP, Tally, cover
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES, Components, n_sums
 from sticktree.engine.parallel.halves import Units, halve_one
+from sticktree.engine.parallel.leaf import Sums
 from sticktree.engine.parallel.philox import philox, rank_of, uniform_of
 from sticktree.engine.parallel.sums import Grid
 from sticktree.jit import jit
@@ -49,21 +50,19 @@ class Blocks(NamedTuple):
         )
 
     @classmethod
-    def of(cls, tally: Tally, first: Grid, second: Grid, next_number: int) -> tuple[Blocks, Places]:
-        """Return the rows of a tally as blocks, one for each leaf that has some, and their leaves.
+    def over(cls, y: FloatArray, of: Places, size: int, kind: int, next_number: int) -> Blocks:
+        """Return blocks of rows, the i-th of which is in block ``of[i]`` of so many.
 
         Their numbers count from ``next_number``.
         """
-        leaf = np.flatnonzero(tally.count)
-        dimension, n = tally.lacking.shape[1], tally.count[leaf]
-        blocks = cls(
-            np.arange(leaf.size, dtype=np.uint64) + np.uint64(next_number),
-            n,
-            n[:, None] - tally.lacking[leaf],
-            first.value(tally.sums[leaf, :dimension]),
-            second.value(tally.sums[leaf, dimension:]),
-        )
-        return blocks, leaf
+        sums = Sums.over(y, of, size, kind)
+        second = sums.second
+        if kind == PRODUCTS:
+            rows, columns = np.tril_indices(y.shape[1])
+            second = second[:, rows, columns]
+        number = np.arange(size, dtype=np.uint64) + np.uint64(next_number)
+        n, seen = (np.rint(part).astype(np.int64) for part in (sums.n, sums.seen))
+        return cls(number, n, seen, sums.total, second)
 
     def at(self, which: npt.NDArray[np.int64]) -> Blocks:
         """Return some of them."""
@@ -74,17 +73,21 @@ class Blocks(NamedTuple):
         """Return the blocks of both."""
         return Blocks(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
 
-    def joined(self, leaf: Places, most: int) -> tuple[Blocks, Places]:
-        """Join the oldest blocks of each leaf, so that none has more than ``most``."""
-        into = np.arange(leaf.size)
-        for k in np.flatnonzero(np.bincount(leaf, minlength=1) > most):
-            here = np.flatnonzero(leaf == k)
-            into[here[: here.size - most + 1]] = here[0]
-        kept, place = np.unique(into, return_inverse=True)
-        sums = [np.zeros((kept.size, *array.shape[1:]), array.dtype) for array in self[1:]]
-        for out, array in zip(sums, self[1:], strict=True):
-            np.add.at(out, place, array)
-        return Blocks(self.number[kept], *sums), leaf[kept]
+    def joined(self, into: Places, size: int) -> Blocks:
+        """Return ``size`` blocks; the first that goes into one gives its number."""
+        first = np.full(size, into.size, dtype=np.int64)
+        np.minimum.at(first, into, np.arange(into.size))
+        n, seen, total, second = (
+            np.zeros((size, *array.shape[1:]), array.dtype) for array in self[1:]
+        )
+        for out, array in zip((n, seen, total, second), self[1:], strict=True):
+            np.add.at(out, into, array)
+        return Blocks(self.number[first], n, seen, total, second)
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of what was seen, (M, D)."""
+        return np.asarray(self.total / np.maximum(self.seen, 1))
 
     def log_weights(self, told: Components) -> FloatArray:
         """Return the log weight of every leaf for every block, (M, K).
@@ -92,7 +95,7 @@ class Blocks(NamedTuple):
         With sums of y alone all leaves have the same noise, and what is missing here cancels.
         """
         n, seen = self.n.astype(np.float64), self.seen.astype(np.float64)
-        mean = self.total / np.maximum(seen, 1.0)
+        mean = self.mean
         out = np.asarray(n[:, None] * told.log_weight)
         if told.root.shape[0]:
             off = np.einsum("kde,mke->mkd", told.root, mean[:, None, :] - told.centre)

@@ -145,8 +145,10 @@ class ParallelChain:
         if not isinstance(self.rows, StreamRows):
             dimension = self.rows.extent.dimension
             self.rows = StreamRows(self.rows, Gone.nothing(dimension, self.kind))
-        self._assign()  # leaves of rows are not in a snapshot
-        self._measure(self.rows.followed_by(rows, self.grids))
+        self.pick_limit = WORD - 1
+        picked = self._assign()  # leaves of rows are not in a snapshot
+        transform = self._transform()
+        self._measure(self.rows.followed_by(rows, picked, self.kind, transform, self.grids[1]))
         self._read_rows()
 
     def _read_rows(self) -> None:

@@ -21,11 +21,13 @@ from sticktree.engine.parallel.choice import UNPINNED
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.rows import Halved, Picked, Rows, Seated
+from sticktree.engine.parallel.squash import cut, join
 from sticktree.engine.parallel.sums import Grid
 
 __all__ = ["MOST_BLOCKS", "Gone", "StreamRows"]
 
-MOST_BLOCKS = 4  # that a leaf has after a batch
+
+MOST_BLOCKS = 16  # that a leaf has after a batch
 HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 SAVED = "stream_"  # before the names of arrays of a snapshot
 
@@ -119,23 +121,33 @@ class StreamRows:
         new = of_leaf[self.leaf]
         return np.where(new < 0, of_half[self.half] if of_half.size else new, new)
 
-    def followed_by(self, inner: Rows, grids: tuple[Grid, Grid]) -> StreamRows:
-        """Return new rows; those in memory become blocks, as the last `assign` seated them."""
+    def followed_by(
+        self, inner: Rows, picked: Picked, kind: int, transform: FloatArray, grid: Grid
+    ) -> StreamRows:
+        """Return new rows; those in memory become blocks, as the last `assign` seated them.
+
+        ``picked`` are all of them, and ``transform`` brings them into coordinates in which
+        distances count; ``grid`` is that of products.
+        """
         assert self.last is not None
         old, mine = self.gone, self.inner.extent
-        new, leaf = Blocks.of(self.last, *grids, old.next_number)
-        blocks, leaf = old.blocks.plus(new).joined(np.concatenate([self.leaf, leaf]), MOST_BLOCKS)
-        products = old.products + grids[1].value(self.inner.products(grids[1]))
-        products += grids[1].value(self.last.products)
+        of, leaf = cut(picked.y @ transform.T, picked.leaf.astype(np.int64), MOST_BLOCKS)
+        new = Blocks.over(picked.y, of, leaf.size, kind, old.next_number)
+        blocks, leaf = old.blocks.plus(new), np.concatenate([self.leaf, leaf])
+        into, size = join(blocks.n, blocks.mean @ transform.T, leaf, MOST_BLOCKS)
+        joined = np.empty(size, dtype=np.int64)
+        joined[into] = leaf
+        products = old.products + grid.value(self.inner.products(grid))
+        products += grid.value(self.last.products)
         largest = mine.largest * (HEADROOM if mine.gaps else 1.0)
         gone = Gone(
-            blocks,
+            blocks.joined(into, size),
             products,
             old.n + mine.n,
             max(old.largest, largest),
             old.next_number + new.n.size,
         )
-        return StreamRows(inner, gone, leaf)
+        return StreamRows(inner, gone, joined)
 
     def saved(self) -> dict[str, npt.NDArray[Any]]:
         """Return what a snapshot has of the blocks; their leaves are told by the next pass."""
