@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit bench paper docs test-floors clean
+.PHONY: demo test lint types unit bench bench-scale paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -28,6 +28,9 @@ unit: $(VENV)/.dev
 # The data sets are not part of the project: export STICKTREE_DATA, a folder that has them.
 bench: $(VENV)/.dev ## speed against peers in the same process
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(VENV)/.dev ## the parallel sampler's targets, up to ten million rows; a quarter of an hour
+	$(BIN)/python -m benchmarks scale
 
 paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in paper/
 	$(BIN)/sticktree reproduce all -o paper

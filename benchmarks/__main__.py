@@ -19,6 +19,10 @@ from benchmarks import (
     memory,
     mixing,
     processes,
+    scale_cold,
+    scale_growth,
+    scale_memory,
+    scale_sweep,
     stream,
     summaries,
 )
@@ -37,20 +41,39 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "answers": answers.rows,
     "summaries": summaries.rows,
     "stream": stream.rows,
+    "scale_sweep": scale_sweep.rows,
+    "scale_cold": scale_cold.rows,
+    "scale_growth": scale_growth.rows,
+    "scale_memory": scale_memory.rows,
 }
+SCALE = "scale"  # names all parts that begin so; they take long, and are run when asked for
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"any of {', '.join(PARTS)}; all by default")
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        help=f"any of {', '.join(PARTS)}; {SCALE} is all that begin so, none is all others",
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all runs")
     options = parser.parse_args()
     for part in options.parts:
-        if part not in PARTS:
-            parser.error(f"there is no part {part!r}; parts are {', '.join(PARTS)}")
+        if part not in (*PARTS, SCALE):
+            parser.error(f"there is no part {part!r}; parts are {SCALE}, {', '.join(PARTS)}")
     print(HEADER, flush=True)
-    fine = [print_rows(part, options.quick) for part in PARTS if part in (options.parts or PARTS)]
+    fine = [print_rows(part, options.quick) for part in asked_for(options.parts)]
     return 0 if all(fine) else 1
+
+
+def asked_for(names: list[str]) -> list[str]:
+    """Return the parts that names stand for, in the order of the table."""
+
+    def is_asked_for(part: str) -> bool:
+        large = part.startswith(f"{SCALE}_")
+        return part in names or (SCALE in names if large else not names)
+
+    return [part for part in PARTS if is_asked_for(part)]
 
 
 def print_rows(part: str, quick: bool) -> bool:

@@ -147,6 +147,17 @@ class Model:
         """
         return 2.0 if self.private_step and self.scales == "shared" else 1.0
 
+    def jitter(self, n_columns: int) -> FloatArray | None:
+        """Return over which width the values of each column are spread, or None.
+
+        With full covariances of leaves that takes the place of a floor: a leaf with the same value
+        many times would be flat otherwise.
+        """
+        if self.leaf_noise == "shared" or self.covariance_type != "full":
+            return None
+        width = np.sqrt(12.0 * self.layout(n_columns).floor)
+        return width if width.any() else None
+
     def first_scales(self, variance: float) -> FloatArray:
         """Return v_l to start from, for noise of the given variance in standardised units."""
         if self.scales == "shared":

@@ -156,7 +156,7 @@ def unpack_chain(arrays: Arrays, data: FloatArray | Store, model: Model) -> Chai
         store = MemoryStore(data) if isinstance(data, np.ndarray) else data
         from sticktree.engine.parallel.stream_rows import StreamRows
 
-        rows = StreamRows.restored(store.rows(1), snapshot)
+        rows = StreamRows.restored(store.rows(1, model.jitter(store.shape[1])), snapshot)
         return parallel_chain_of(model).restored(rows, model, rng, snapshot)
     assert isinstance(data, np.ndarray)
     return engine_of(model).chain.restored(data, model, rng, snapshot)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from sticktree.engine.parallel.partition import Partition
     from sticktree.engine.parallel.rows import Rows
 
-__all__ = ["MemoryStore", "Store", "digest", "some_rows"]
+__all__ = ["SALT", "MemoryStore", "Store", "digest", "some_rows"]
 
 SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
 
@@ -26,8 +25,11 @@ class Store(Protocol):
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
 
-    def rows(self, n_threads: int) -> Rows:
-        """Return the rows for one chain, which makes its passes in so many threads."""
+    def rows(self, n_threads: int, jitter: FloatArray | None = None) -> Rows:
+        """Return the rows for one chain, which makes its passes in so many threads.
+
+        With ``jitter`` values are spread over that width; see `Model.jitter`.
+        """
 
     def digest(self) -> str:
         """Return a number that is the same for the same rows only."""
@@ -44,23 +46,26 @@ class MemoryStore:
 
     def __init__(self, data: FloatArray) -> None:
         self.data = data
+        self._parts: dict[bytes | None, Partition] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return self.data.shape[0], self.data.shape[1]
 
-    @cached_property
-    def _part(self) -> Partition:
+    def _part(self, jitter: FloatArray | None) -> Partition:
         from sticktree.engine.parallel.partition import partition
 
-        return partition(self.data, 0)
+        key = None if jitter is None else jitter.tobytes()
+        if key not in self._parts:
+            self._parts = {key: partition(self.data, 0, jitter)}
+        return self._parts[key]
 
-    def rows(self, n_threads: int) -> Rows:
+    def rows(self, n_threads: int, jitter: FloatArray | None = None) -> Rows:
         """Return the rows for one chain; all chains share them."""
         from sticktree.engine.parallel.rows import ThreadedRows
 
-        return ThreadedRows(self._part, n_threads)
+        return ThreadedRows(self._part(jitter), n_threads)
 
     def digest(self) -> str:
         """Return a number that is the same for the same rows only."""

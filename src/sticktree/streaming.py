@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, check_integer, check_not_infinite
+from sticktree.chunks.table import ChunkedTable
+from sticktree.cluster import is_dask
 from sticktree.drift import Batch, DriftWarning, Stream, foresee
 from sticktree.given import label_every
 from sticktree.model import Model
@@ -22,7 +24,7 @@ from sticktree.posterior.draws import Draw, Posterior
 from sticktree.preparation import Preparation
 from sticktree.progress import watching
 from sticktree.sampling import Run, Schedule, sample
-from sticktree.store import MemoryStore
+from sticktree.store import MemoryStore, digest
 from sticktree.table import Table
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ class Streaming:
     _preparation: Preparation
     _done: Schedule
     _fitted_with: dict[str, str]
+    _kept: tuple[npt.NDArray[np.int64], FloatArray] | None
+    _digest: str
 
     def partial_fit(
         self,
@@ -139,6 +143,7 @@ class Streaming:
         )
         self._runs, self._done, self.stream_ = runs, schedule, known.plus(batch)
         self._data, self._rows, self._outside = x, np.arange(len(x)), x[:0]
+        self._digest = digest(x)
         self.posterior_ = Posterior([run.draws for run in runs], self._model_.depth)
         self._summarise(self._names_of(X))
         self.diagnosis_ = diagnose(self.posterior_)
@@ -154,6 +159,11 @@ class Streaming:
                 f'{self.algorithm_!r}; fit with algorithm="parallel", or call partial_fit from '
                 "the first batch on"
             )
+        if self._kept is not None:
+            raise ValueError(
+                "partial_fit must follow a fit to rows in memory, got one to rows that are "
+                "elsewhere; call partial_fit from the first batch on"
+            )
         for name, text in self._known().items():
             if name not in FREE and text != self._fitted_with[name]:
                 raise ValueError(
@@ -162,6 +172,10 @@ class Streaming:
                 )
 
     def _read_batch(self, X: Any) -> Table:  # noqa: N803
+        if is_dask(X) or isinstance(X, ChunkedTable):
+            raise TypeError(
+                f"X must be rows in memory, got {type(X).__name__}; give its pieces one by one"
+            )
         table = self._read(X, reset=False)
         if not len(table.values):
             raise ValueError("X must have at least one row, got none")
@@ -174,7 +188,8 @@ class Streaming:
         runs = []
         for run in self._runs:
             chain = unpack_chain(pack_chain(run.chain), old, self._model_)
-            cast("ParallelChain", chain).follow(new.rows(self._threads_of_chain()))
+            rows = new.rows(self._threads_of_chain(), self._model_.jitter(x.shape[1]))
+            cast("ParallelChain", chain).follow(rows)
             runs.append(Run(chain))
         return runs
 

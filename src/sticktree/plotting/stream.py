@@ -87,12 +87,20 @@ class StreamDisplay:
         )
         # Steps, since each batch has a band of its own.
         edges = np.concatenate([at - 0.5, at[-1:] + 0.5])
-        band = {"step": "post", "color": CLUSTERS[4], "linewidth": 0}
         low, high = (
             np.append(bound, bound[-1])
             for bound in (expected - Z_LIMIT * error, expected + Z_LIMIT * error)
         )
-        ax.fill_between(edges, low, high, alpha=0.22, label="expected, ± 3.89 errors", **band)
+        ax.fill_between(
+            edges,
+            low,
+            high,
+            step="post",
+            color=CLUSTERS[4],
+            alpha=0.22,
+            linewidth=0,
+            label="expected, ± 3.89 errors",
+        )
         ax.stairs(expected, edges, color=CLUSTERS[4], linewidth=1.0, baseline=None)
         ax.plot(at, found, color=INK, linewidth=0.9, zorder=3)
         far = np.array([batch.drifted for batch in batches])

@@ -59,6 +59,14 @@ class ManyParts:
         return out if numbers is None else out[numbers]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def threads_for_few_rows():
+    """Let passes over few rows be made in threads too, which else are for many."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sticktree.engine.parallel.rows.ROWS_OF_THREAD", 1)
+        yield
+
+
 @pytest.fixture(scope="session")
 def many_parts():
     """Return the class of rows in several partitions."""

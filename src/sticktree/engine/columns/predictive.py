@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv, logsumexp
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.columns.chain import leave_one_out, rebuild
+from sticktree.engine.columns.chain import leave_one_out, rebuild, set_parameters
 from sticktree.engine.columns.datum import weigh_rows
 from sticktree.engine.columns.state import (
     CATEGORICAL,
@@ -46,7 +46,13 @@ FAINT = 1e-4  # components of a row that weigh less are left out of its conditio
 
 
 def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[ColumnsPredictive]:
-    """Yield the predictive distribution of every draw; each is valid until the next."""
+    """Yield the predictive distribution of every draw; each is valid until the next.
+
+    Draws that have kept the sums of their leaves need no data.
+    """
+    if draws and "sums_n" in draws[0].parameters:
+        yield from _from_sums(draws, model)
+        return
     state = empty_state(data, model)
     gaps = np.isnan(data)
     gaps[:, [kind != "gaussian" for kind in model.layout(data.shape[1]).kind]] = False
@@ -61,9 +67,40 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[C
             draw.parameters,
             model.less_discount,
         )
-        # Numbers for the new branches that depend on the draw alone: the same answer every time.
-        seed = int(np.float64(draw.log_joint).view(np.uint64))
-        yield ColumnsPredictive(state, data, seed)
+        yield ColumnsPredictive(state, data, _seed(draw))
+
+
+def _seed(draw: Draw) -> int:
+    """Return a seed of the draw alone: new branches give the same answer every time."""
+    return int(np.float64(draw.log_joint).view(np.uint64))
+
+
+def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
+    """Yield the predictive distribution of every draw, from the sums of its leaves."""
+    from sticktree.engine.parallel.own_trunk import plant, recount
+
+    n_columns = draws[0].parameters["sums_total"].shape[1]
+    room = max(int((draw.level == model.depth).sum()) for draw in draws)
+    state = empty_state(np.zeros((room, n_columns)), model)
+    state = state._replace(data=state.data[:0], leaf=state.leaf[:0])
+    full = state.sizes[FORM] == FULL
+    for draw in draws:
+        plant(state, draw.parent.astype(np.int64), draw.level.astype(np.int64))
+        set_parameters(
+            state,
+            np.flatnonzero(draw.level < model.depth),
+            draw.concentration,
+            draw.discount,
+            draw.parameters,
+            model.less_discount,
+        )
+        n, seen, total, second = (
+            draw.parameters[f"sums_{name}"] for name in ("n", "seen", "total", "second")
+        )
+        leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
+        squares = np.einsum("kdd->kd", second).copy() if full else second
+        recount(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
+        yield ColumnsPredictive(state, np.empty((0, n_columns)), _seed(draw))
 
 
 class ColumnsPredictive:
@@ -114,6 +151,11 @@ class ColumnsPredictive:
 
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of each row of the data given all others."""
+        if self.state.leaf.size == 0:
+            raise ValueError(
+                "leave-one-out densities need the rows of the data one by one: fit with "
+                'algorithm="gibbs"'
+            )
         return leave_one_out(self.state, self.raw, self._words.copy())
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:

@@ -396,6 +396,7 @@ def assign_gaps(
     values = np.empty(n_leaves)
     dense = told.root.shape[0] > 0 or not is_diagonal(told.transform)
     x = np.empty(dimension)
+    limit = 0.5 * told.grid[1] / told.grid[0] / told.grid[0]
     for r in range(first, last):
         number = part.gap_row[r]
         rank = rank_of(number, salt)
@@ -422,6 +423,9 @@ def assign_gaps(
                     if math.isnan(x[d]):
                         noise = _normal(told, number, d) / math.sqrt(told.precision[leaf, d])
                         x[d] = (told.centre[leaf, d] + noise) / told.transform[d, d]
+            for d in range(dimension):
+                # Further out there is no grid. Only leaves of next to no rows ever draw so.
+                x[d] = min(max(x[d], -limit), limit)
             for d in range(dimension):
                 for e in range(dimension):
                     add(tally.products[d], e, x[d] * x[e], told.grid[2], told.grid[3])

@@ -20,10 +20,12 @@ from sticktree.engine.parallel.choice import (
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.leaf import Density, Leaf, LeafLaw, Sums
+from sticktree.engine.parallel.philox import mix
 from sticktree.engine.parallel.rows import Picked, Rows
 from sticktree.engine.parallel.stream_rows import Gone, StreamRows
 from sticktree.engine.parallel.sums import Grid
 from sticktree.engine.parallel.units import TINY, Proposal, propose
+from sticktree.engine.state import ALIVE, Index, TreeState
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw, tracked_pairs
 from sticktree.tree import Tree
@@ -34,7 +36,6 @@ PICKED = 2000  # rows, about, that are looked at one by one in each sweep
 MOST_PAIRS = 64  # that may split or merge in a sweep
 MOST_MOVES = 30  # of regrafts, and of splits of inner nodes
 ROWS_OF_ROUNDS, MOST_ROUNDS = 50_000, 8  # fewer rows choose several times in a sweep
-HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 WORD = 2**64
 SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
 
@@ -52,6 +53,8 @@ class ParallelChain:
     rows: Rows
     kind: int  # which sums are needed
     impute: bool  # whether missing entries are drawn
+    headroom = 64.0  # by which imputed entries may be larger than the largest observed
+    state: TreeState
     leaves: npt.NDArray[np.int64]  # nodes that are leaves, in the order of all that follows
     sums: Sums  # of each leaf, in standardised units
     anchor: npt.NDArray[np.uint64]  # of each leaf
@@ -83,6 +86,10 @@ class ParallelChain:
     def _in_coordinates(self, sums: Sums) -> Sums:
         """Return sums in the coordinates of the leaves."""
         raise NotImplementedError
+
+    def _rows_in_coordinates(self, y: FloatArray) -> FloatArray:
+        """Return rows in the coordinates of the leaves."""
+        return np.asarray(y @ self._transform().T)
 
     def _siblings(self) -> tuple[IntArray, IntArray]:
         """Return a number for the place above each leaf, and how many leaves hang there."""
@@ -133,12 +140,11 @@ class ParallelChain:
 
     def _measure(self, rows: Rows) -> None:
         """Set up what depends on the number and the size of the rows."""
-        extent = rows.extent
         self.rows = rows
-        largest = max(extent.largest, 1.0) * (HEADROOM if extent.gaps else 1.0)
-        self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
-        self.pick_limit = min(int(WORD * (PICKED / extent.present)), WORD - 1)
-        self.n_rounds = min(max(ROWS_OF_ROUNDS // extent.present, 1), MOST_ROUNDS)
+        self._set_grids()
+        n = rows.extent.present
+        self.pick_limit = min(int(WORD * (PICKED / n)), WORD - 1)
+        self.n_rounds = min(max(ROWS_OF_ROUNDS // n, 1), MOST_ROUNDS)
 
     def follow(self, rows: Rows) -> None:
         """Go on with new rows; those until now become blocks, of which sums are kept."""
@@ -147,15 +153,30 @@ class ParallelChain:
             self.rows = StreamRows(self.rows, Gone.nothing(dimension, self.kind))
         self.pick_limit = WORD - 1
         picked = self._assign()  # leaves of rows are not in a snapshot
-        transform = self._transform()
-        self._measure(self.rows.followed_by(rows, picked, self.kind, transform, self.grids[1]))
+        transform, headroom = self._transform(), self.headroom
+        self._measure(
+            self.rows.followed_by(rows, picked, self.kind, transform, self.grids[1], headroom)
+        )
         self._read_rows()
 
     def _read_rows(self) -> None:
         """Look at rows that are new to the chain, before they have leaves."""
 
+    def _set_grids(self) -> None:
+        """Choose the grids on which entries and their products are summed."""
+        extent = self.rows.extent
+        largest = max(extent.largest, 1.0) * (self.headroom if extent.gaps else 1.0)
+        self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
+
     def _word(self) -> int:
         return int(self.rng.integers(WORD - 1, dtype=np.uint64, endpoint=True))
+
+    def _find_anchors(self, index: Index, number: npt.NDArray[np.uint64]) -> None:
+        """Find the anchors of leaves, if row ``number[i]`` is in the leaf of place ``index[i]``."""
+        rank = np.array([mix(row, np.uint64(self.salt)) for row in number], dtype=np.uint64)
+        order = np.lexsort((rank, index))
+        least = order[np.searchsorted(index[order], np.arange(self.leaves.size))]
+        self.rank, self.anchor = rank[least], number[least]
 
     def sweep(self) -> SweepInfo:
         """Let rows choose, split and merge leaves, then move all else."""
@@ -217,12 +238,17 @@ class ParallelChain:
     def _shape(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Return parents, levels and counts of all nodes, and the number of each node of a state.
 
-        They are numbered in the order of a walk, and leaves come in the order of `_leaf_order`.
+        They are numbered in the order of a walk.
         """
-        raise NotImplementedError
+        nodes, order = self.state.nodes, self.state.order[: self.state.sizes[ALIVE]]
+        number = np.full(nodes.size, -1, dtype=np.int32)
+        number[order] = np.arange(order.size)
+        parent = number[nodes["parent"][order]]
+        parent[0] = -1
+        return parent, nodes["level"][order].astype(np.int32), nodes["n"][order], number
 
     def tree(self) -> Tree:
-        """Return the tree with all rows."""
+        """Return the tree with all rows, compressed or not as the state has it."""
         parent, level, n, number = self._shape()
         labels = self._labels(number)
         if self.rows.extent.gone:
@@ -300,7 +326,7 @@ class ParallelChain:
 
     def _split_merge(self, picked: Picked) -> tuple[int, int]:
         """Propose splits and merges; return how many were accepted, and of how many."""
-        y = picked.y @ self._transform().T
+        y = self._rows_in_coordinates(picked.y)
         places, n_siblings = self._siblings()
         leaf, above = self._draw_leaves()
         law = self._law()

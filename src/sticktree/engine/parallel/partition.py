@@ -12,11 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.parallel.philox import Word, philox, uniform_of
 from sticktree.jit import jit
 
-__all__ = ["BLOCK", "Partition", "partition"]
+__all__ = ["BLOCK", "Partition", "jittered", "partition"]
 
 BLOCK = 128  # rows
+JITTER = np.uint64(3)  # purpose of random numbers
 
 Rows = npt.NDArray[np.uint64]
 
@@ -36,38 +38,76 @@ class Partition(NamedTuple):
         return int(self.filled.sum()) + self.gap_row.size
 
 
-def partition(x: FloatArray, first: int) -> Partition:
-    """Arrange rows, the first of which has number ``first``; ``x`` is left as it is."""
-    n, dimension = x.shape
-    number = np.arange(first, first + n, dtype=np.uint64)
+def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Partition:
+    """Arrange rows, the first of which has number ``first``; ``x`` is left as it is.
+
+    With ``jitter`` the entries of each column are spread evenly over an interval of that width
+    around them, always in the same way. With full covariances that takes the place of a floor.
+    """
+    if jitter is not None:
+        x = x.copy()
+        _spread(x, np.uint64(first), jitter)
     gaps = np.isnan(x).any(axis=1)
-    if gaps.any():
-        whole, number_of_whole = x[~gaps], number[~gaps]
-    else:
-        whole, number_of_whole = x.copy(), number.copy()
-    arrange(whole, number_of_whole)
-    blocks = -(-len(whole) // BLOCK)
-    y = np.zeros((blocks, dimension, BLOCK))
+    n_whole = len(x) - int(gaps.sum())
+    blocks = -(-n_whole // BLOCK)
+    # All is done in the arrays that are kept: first rows one by one, then block by block.
+    y = np.empty((blocks, x.shape[1], BLOCK))
     row = np.zeros((blocks, BLOCK), dtype=np.uint64)
+    whole, number = y.reshape(-1, x.shape[1])[:n_whole], row.reshape(-1)[:n_whole]
+    whole[:] = x[~gaps] if gaps.any() else x
+    number[:] = first + (np.flatnonzero(~gaps) if gaps.any() else np.arange(len(x)))
+    arrange(whole, number)
     filled = np.full(blocks, BLOCK, dtype=np.int64)
     if blocks:
-        filled[-1] = len(whole) - BLOCK * (blocks - 1)
-    _fill(whole, number_of_whole, y, row)
-    return Partition(y, row, filled, x[gaps], number[gaps])
+        filled[-1] = n_whole - BLOCK * (blocks - 1)
+    _turn(y, filled)
+    gap_row = (first + np.flatnonzero(gaps)).astype(np.uint64)
+    return Partition(y, row, filled, x[gaps], gap_row)
+
+
+def jittered(part: Partition, jitter: FloatArray) -> Partition:
+    """Return a partition as it would be with ``jitter``, but for the order of its rows."""
+    y, gap_y = part.y.copy(), part.gap_y.copy()
+    _spread_blocks(y, part.row, jitter)
+    _spread_blocks(gap_y[:, :, None], part.gap_row[:, None], jitter)
+    return part._replace(y=y, gap_y=gap_y)
 
 
 @jit
-def _fill(x: FloatArray, number: Rows, y: FloatArray, row: Rows) -> None:
+def _spread_blocks(y: FloatArray, row: Rows, width: FloatArray) -> None:
+    """Add the noise of `_spread` to rows in blocks."""
+    none = np.uint64(0)
+    for block in range(y.shape[0]):
+        for d in range(y.shape[1]):
+            purpose = JITTER + np.uint64(d) * np.uint64(4)
+            for i in range(y.shape[2]):
+                word = philox(row[block, i], none, purpose, none)[0]
+                y[block, d, i] += width[d] * (uniform_of(word) - 0.5)
+
+
+@jit
+def _spread(x: FloatArray, first: Word, width: FloatArray) -> None:
+    """Add uniform noise, which depends on the number of the row and the column alone."""
+    none = np.uint64(0)
     for i in range(x.shape[0]):
-        block, place = i // BLOCK, i % BLOCK
-        row[block, place] = number[i]
         for d in range(x.shape[1]):
-            y[block, d, place] = x[i, d]
-    last = x.shape[0] % BLOCK
-    if last:  # what fills the last block up lies where its rows lie
-        for place in range(last, BLOCK):
-            for d in range(x.shape[1]):
-                y[-1, d, place] = y[-1, d, 0]
+            purpose = JITTER + np.uint64(d) * np.uint64(4)
+            word = philox(first + np.uint64(i), none, purpose, none)[0]
+            x[i, d] += width[d] * (uniform_of(word) - 0.5)
+
+
+@jit
+def _turn(y: FloatArray, filled: npt.NDArray[np.int64]) -> None:
+    """Turn blocks from rows of columns to columns of rows, each in its place."""
+    dimension = y.shape[1]
+    rows = np.empty(dimension * BLOCK)
+    for block in range(y.shape[0]):
+        rows[:] = y[block].ravel()
+        for d in range(dimension):
+            for i in range(BLOCK):
+                # What fills the last block up lies where its rows lie.
+                place = i if i < filled[block] else 0
+                y[block, d, i] = rows[place * dimension + d]
 
 
 @jit

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 CHUNKS = 4  # for each thread: threads that are done early take over from the others
+ROWS_OF_THREAD = 8192  # fewer are done before a thread has started
 
 Result = TypeVar("Result")
 
@@ -188,12 +189,21 @@ def _ranked_below(
     return out
 
 
-def pick(part: Partition, salt: int, limit: int, labelled: Labelled | None = None) -> Picked:
-    """Return the rows of a partition whose rank by the salt is below the limit."""
+def pick(
+    part: Partition,
+    salt: int,
+    limit: int,
+    labelled: Labelled | None = None,
+    cut: tuple[int, int, int, int] | None = None,
+) -> Picked:
+    """Return the rows of a partition, or of some blocks and gaps of it, of rank below the limit."""
     words = np.uint64(salt), np.uint64(limit)
-    block, place = np.divmod(_ranked_below(part.row, part.filled, *words), part.row.shape[1])
-    ones = np.ones(part.gap_row.size, dtype=np.int64)
-    gap = _ranked_below(part.gap_row[:, None], ones, *words)
+    start, stop, first, last = cut or (0, len(part.filled), 0, part.gap_row.size)
+    found = _ranked_below(part.row[start:stop], part.filled[start:stop], *words)
+    block, place = np.divmod(found, part.row.shape[1])
+    block += start
+    ones = np.ones(last - first, dtype=np.int64)
+    gap = first + _ranked_below(part.gap_row[first:last, None], ones, *words)
     number = np.concatenate([part.row[block, place], part.gap_row[gap]])
     gap_y = part.gap_y if labelled is None else labelled.completed
     y = np.concatenate([part.y[block, :, place], gap_y[gap]])
@@ -258,14 +268,15 @@ class ThreadedRows:
     def _map(self, work: Callable[[int, int, int, int], Result]) -> list[Result]:
         """Return the results of work on ranges of blocks and of rows with gaps."""
         blocks, gaps = len(self.part.filled), self.part.gap_row.size
-        n = self.n_threads * CHUNKS if self.n_threads > 1 else 1
+        n_threads = min(self.n_threads, 1 + self.extent.n // ROWS_OF_THREAD)
+        n = n_threads * CHUNKS if n_threads > 1 else 1
         cuts = [
             (blocks * k // n, blocks * (k + 1) // n, gaps * k // n, gaps * (k + 1) // n)
             for k in range(n)
         ]
-        if self.n_threads == 1:
+        if n_threads == 1:
             return [work(*cut) for cut in cuts]
-        with ThreadPoolExecutor(self.n_threads) as pool:
+        with ThreadPoolExecutor(n_threads) as pool:
             return list(pool.map(lambda cut: work(*cut), cuts))
 
     def sample(self, salt: int, limit: int) -> Picked:
@@ -278,9 +289,15 @@ class ThreadedRows:
 
     def assign(self, told: Components) -> Seated:
         """Let every row choose its leaf."""
-        parts = self._map(lambda *cut: assign(self.part, told, self.labelled, cut))
         limits = int(told.words[PICK_SALT]), int(told.words[PICK])
-        return Seated(_merged(parts), pick(self.part, *limits, self.labelled))
+
+        def work(*cut: int) -> Seated:
+            tally = assign(self.part, told, self.labelled, cut)
+            return Seated(tally, pick(self.part, *limits, self.labelled, cut))
+
+        parts = self._map(work)
+        picked = join_picks([part.picked for part in parts])
+        return Seated(_merged([part.tally for part in parts]), picked)
 
     def halve(self, units: Units) -> Halved:
         """Let every row of a unit choose its half."""

@@ -14,7 +14,6 @@ from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.chain import ParallelChain
 from sticktree.engine.parallel.components import SUMS
 from sticktree.engine.parallel.leaf import Leaf, SharedLaw, Sums
-from sticktree.engine.parallel.philox import mix
 from sticktree.engine.parallel.rows import Rows
 from sticktree.engine.parallel.trunk import (
     draw_places,
@@ -27,7 +26,7 @@ from sticktree.engine.parallel.trunk import (
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.seats import set_scales
 from sticktree.engine.shared import SharedNoise
-from sticktree.engine.state import ALIVE, DISCOUNT, LEAVES, MADE, NOISE, State, empty_state
+from sticktree.engine.state import DISCOUNT, LEAVES, MADE, NOISE, State, empty_state
 from sticktree.model import Model
 
 __all__ = ["SharedParallelChain"]
@@ -52,6 +51,7 @@ class SharedParallelChain(SharedNoise, ParallelChain):
     """
 
     kind = SUMS
+    state: State
 
     def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
         self.model, self.rng = model, rng
@@ -84,10 +84,7 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         self.leaves = np.unique(tree.leaf).astype(np.int64)
         index = np.searchsorted(self.leaves, tree.leaf)
         self.sums = Sums.over(chain.raw, index, self.leaves.size, self.kind)
-        rank = np.array([mix(row, np.uint64(self.salt)) for row in number], dtype=np.uint64)
-        order = np.lexsort((rank, index))
-        least = order[np.searchsorted(index[order], np.arange(self.leaves.size))]
-        self.rank, self.anchor = rank[least], number[least]
+        self._find_anchors(index, number)
         self._settle()
 
     def _new_state(self, room: int) -> State:
@@ -186,14 +183,6 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         self.move_concentration()
         self.move_scales()
         return int(regrafted), int(split), self.n_moves
-
-    def _shape(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        nodes, order = self.state.nodes, self.state.order[: self.state.sizes[ALIVE]]
-        number = np.full(nodes.size, -1, dtype=np.int32)
-        number[order] = np.arange(order.size)
-        parent = number[nodes["parent"][order]]
-        parent[0] = -1
-        return parent, nodes["level"][order].astype(np.int32), nodes["n"][order], number
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""

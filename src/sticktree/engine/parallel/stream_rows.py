@@ -28,7 +28,6 @@ __all__ = ["MOST_BLOCKS", "Gone", "StreamRows"]
 
 
 MOST_BLOCKS = 16  # that a leaf has after a batch
-HEADROOM = 64.0  # by which imputed entries may be larger than the largest observed
 SAVED = "stream_"  # before the names of arrays of a snapshot
 
 
@@ -122,12 +121,19 @@ class StreamRows:
         return np.where(new < 0, of_half[self.half] if of_half.size else new, new)
 
     def followed_by(
-        self, inner: Rows, picked: Picked, kind: int, transform: FloatArray, grid: Grid
+        self,
+        inner: Rows,
+        picked: Picked,
+        kind: int,
+        transform: FloatArray,
+        grid: Grid,
+        headroom: float,
     ) -> StreamRows:
         """Return new rows; those in memory become blocks, as the last `assign` seated them.
 
         ``picked`` are all of them, and ``transform`` brings them into coordinates in which
-        distances count; ``grid`` is that of products.
+        distances count; ``grid`` is that of products. Imputed entries are at most ``headroom``
+        times as large as observed ones.
         """
         assert self.last is not None
         old, mine = self.gone, self.inner.extent
@@ -139,7 +145,7 @@ class StreamRows:
         joined[into] = leaf
         products = old.products + grid.value(self.inner.products(grid))
         products += grid.value(self.last.products)
-        largest = mine.largest * (HEADROOM if mine.gaps else 1.0)
+        largest = mine.largest * (headroom if mine.gaps else 1.0)
         gone = Gone(
             blocks.joined(into, size),
             products,

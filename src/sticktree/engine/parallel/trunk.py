@@ -10,7 +10,17 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.messages import edge_variance
 from sticktree.engine.random import RandomState, gamma, normal, uniform
 from sticktree.engine.settle import settle
-from sticktree.engine.state import ALIVE, DISCOUNT, FREE, LEAVES, MADE, ROOT, Index, State
+from sticktree.engine.state import (
+    ALIVE,
+    DISCOUNT,
+    FREE,
+    LEAVES,
+    MADE,
+    ROOT,
+    Index,
+    State,
+    TreeState,
+)
 from sticktree.engine.structure import attach, detach, link, list_nodes, make_node, release_node
 from sticktree.jit import jit
 from sticktree.tree import NULL
@@ -102,7 +112,7 @@ def _log_share(rng: RandomState, a: float, b: float) -> float:
 
 
 @jit
-def draw_weights(state: State, leaves: Index, path: FloatArray, rng: RandomState) -> FloatArray:
+def draw_weights(state: TreeState, leaves: Index, path: FloatArray, rng: RandomState) -> FloatArray:
     """Draw the sticks of all branches given the counts; return the log weight of every leaf.
 
     ``path`` is room for all nodes. At a node with K children they are Dirichlet(n_k − d, …,

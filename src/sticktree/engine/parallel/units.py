@@ -25,7 +25,6 @@ unlikely one, and the other given all rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,16 +87,16 @@ def propose(
     means = rng.integers(3, size=size)
     flipped = (means != NEAR) & (rng.random(size) < 0.5)
     least = sums.times(sums.n ** rng.uniform(-1.5, 0.0, size))
-    one, other = list(_parts(least)), list(_parts(sums))
+    first_sums, second_sums = least, sums.at(np.arange(size))  # a copy, to be filled in
     for u, y in enumerate(samples):
-        unit = sums.at(np.array([u]))
         if len(y) < FEWEST:
             means[u] = WIDE
         elif means[u] == NEAR:
-            one[u], other[u] = _deal(law, y, unit, kind)
+            one, other = _deal(law, y, sums.at(np.array([u])), kind)
+            _put(first_sums, u, one)
+            _put(second_sums, u, other)
         elif means[u] == LONE:
-            one[u] = _outlier(law, y, unit, kind, rng)
-    first_sums, second_sums = _joined(one), _joined(other)
+            _put(first_sums, u, _outlier(law, y, sums.at(np.array([u])), kind, rng))
     # The share of the half that is drawn first: by how many picked rows it has, or even in
     # log w/(1 − w), as far as single rows.
     near, reach = means == NEAR, np.log(2.0 * sums.n) + 2.0
@@ -147,15 +146,10 @@ def propose(
     )
 
 
-def _parts(sums: Sums) -> Iterator[Sums]:
-    """Yield the sums of each unit."""
-    for u in range(sums.n.size):
-        yield sums.at(np.array([u]))
-
-
-def _joined(parts: list[Sums]) -> Sums:
-    """Return the sums of all units side by side."""
-    return Sums(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+def _put(sums: Sums, u: int, one: Sums) -> None:
+    """Fill in the sums of one unit."""
+    for mine, its in zip(sums, one, strict=True):
+        mine[u] = its[0]
 
 
 def _deal(law: LeafLaw, y: FloatArray, sums: Sums, kind: int) -> tuple[Sums, Sums]:

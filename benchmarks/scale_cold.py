@@ -1,0 +1,104 @@
+"""From a cold start to the density of the model that made the rows, against a peer."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.mixture import BayesianGaussianMixture
+from threadpoolctl import threadpool_limits
+
+from benchmarks.load import load
+from benchmarks.scale_chains import scale_model
+from benchmarks.scale_data import Clusters, clusters
+from benchmarks.table import Row, Target, duration, verdict
+from sticktree.engine.parallel.partition import partition
+from sticktree.engine.parallel.rows import ThreadedRows
+from sticktree.engine.parallel.shared_chain import SharedParallelChain
+from sticktree.engine.predictive import predictives
+
+NEAR = 0.01  # nats a row below the generating model
+TARGET = Target(300, "s")
+CAP = 180.0  # seconds after which the peer is stopped
+N_TEST = 20_000
+COMPONENTS = 1.5  # of the peer for each true cluster: it is not told how many there are
+EACH = 3  # iterations or sweeps from one look at the density to the next
+
+
+class Reached(NamedTuple):
+    """When a density was reached, or what was when time was up."""
+
+    seconds: float
+    gap: float  # nats a row below the generating model
+    done: bool
+    size: int  # leaves or components in use
+
+    def __str__(self) -> str:
+        found = "" if self.done else f", {self.gap:.3f} short"
+        return f"{duration(self.seconds)}{found} ({self.size} in use)"
+
+
+def rows(quick: bool = False) -> Iterator[Row]:
+    n_rows, n_clusters, cap = (50_000, 20, 10.0) if quick else (1_000_000, 100, CAP)
+    for equal in (True, False):
+        made = clusters(n_rows, 2, n_clusters, equal=equal, n_test=N_TEST)
+        with threadpool_limits(limits=1):
+            ours = our_time(made, TARGET.limit)
+        # The peer's iterations are linear algebra, and have as many threads.
+        with threadpool_limits(limits=2):
+            its = peer_time(made, max(cap, 1.1 * ours.seconds))
+        met = ours.done and TARGET.met(ours.seconds) and ours.seconds < its.seconds
+        yield Row(
+            f"cold start to {NEAR} nats of the true density, {n_rows:,}×2, {n_clusters} clusters "
+            f"of {'equal' if equal else 'unequal'} weights, vs BayesianGaussianMixture",
+            str(ours),
+            str(its),
+            f"{'' if its.done else '< '}{ours.seconds / its.seconds:.2f} ({load()})",
+            f"{TARGET}, and faster",
+            verdict(met),
+        )
+
+
+def our_time(made: Clusters, cap: float, n_threads: int = 2) -> Reached:
+    """Sweep until the predictive density of the last draw is near enough."""
+    truth, model, none = made.log_density(), scale_model(), np.empty((0, made.data.shape[1]))
+    start = time.perf_counter()
+    looked = 0.0  # looking at the density is no part of sampling
+    rows = ThreadedRows(partition(made.data, 0), n_threads)
+    chain = SharedParallelChain(rows, model, np.random.default_rng(0))
+    while True:
+        for _ in range(EACH):
+            chain.sweep()
+        now = time.perf_counter()
+        seconds = now - start - looked
+        draw = chain.draw(False)
+        mixture = next(predictives([draw], none, model))
+        gap = truth - float(mixture.log_density(made.test).mean())
+        looked += time.perf_counter() - now
+        if gap <= NEAR or seconds > cap:
+            return Reached(seconds, gap, gap <= NEAR, chain.leaves.size)
+
+
+def peer_time(made: Clusters, cap: float) -> Reached:
+    """Iterate until the density is near enough, or time is up."""
+    truth, seconds = made.log_density(), 0.0
+    peer = BayesianGaussianMixture(
+        n_components=int(COMPONENTS * len(made.centres)),
+        covariance_type="spherical",
+        max_iter=EACH,
+        warm_start=True,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while True:
+            start = time.perf_counter()
+            peer.fit(made.data)
+            seconds += time.perf_counter() - start
+            gap = truth - float(peer.score(made.test))
+            if gap <= NEAR or seconds > cap:
+                in_use = int((peer.weights_ * len(made.data) >= 1.0).sum())
+                return Reached(seconds, gap, gap <= NEAR, in_use)

@@ -1,0 +1,169 @@
+"""What a sweep of the parallel sampler costs: against a peer, more leaves, one more thread."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.mixture import GaussianMixture
+from threadpoolctl import threadpool_limits
+
+from benchmarks.load import load
+from benchmarks.scale_chains import PlantedChain, planted
+from benchmarks.scale_data import Clusters, clusters
+from benchmarks.table import Row, Target, duration, ratio_row, verdict
+from benchmarks.timing import in_turn, median
+from sticktree.checks import FloatArray
+from sticktree.engine.parallel.assign import NO_RANK
+from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.rows import ThreadedRows
+
+THREADS = 2
+SWEEPS = 5  # in a row, for each iteration of the peer
+FASTER = Target(1.7, "×", at_least=True)
+
+
+def rows(quick: bool = False) -> Iterator[Row]:
+    share, rounds = (20, 1) if quick else (1, 3)
+    chains = {}
+    for n_rows, dimension, n_leaves in ((1_000_000, 2, 100), (200_000, 16, 50)):
+        made = clusters(n_rows // share, dimension, n_leaves)
+        chain = planted(made, THREADS)
+        yield against_em(chain, made, rounds)
+        yield one_thread_more(chain, 5 * rounds)
+        chains[dimension] = chain, made
+    yield from more_leaves(*chains[2], 1_000_000 // share, 5 * rounds)
+
+
+def title(chain: PlantedChain) -> str:
+    n, dimension = chain.rows.extent.n, chain.rows.extent.dimension
+    return f"{n:,}×{dimension}, {chain.leaves.size} leaves"
+
+
+def against_em(chain: PlantedChain, made: Clusters, rounds: int) -> Row:
+    """Compare with ``_e_step`` and ``_m_step`` of a mixture with as many components.
+
+    Both have two threads, the peer those of its linear algebra.
+    """
+    what = f"parallel sweep, {THREADS} threads, {title(chain)}, vs one EM iteration"
+    peer = fitted_peer(made, chain.leaves.size)
+
+    def iteration() -> None:
+        peer._m_step(made.data, peer._e_step(made.data)[1])
+
+    with threadpool_limits(limits=THREADS):
+        seconds = in_turn(lambda: sweep(chain, SWEEPS), iteration, rounds=rounds)
+    ours, its = median(seconds[0]) / SWEEPS, median(seconds[1])
+    row = ratio_row(what, ours, its, target=0.15)
+    return replace(row, figure=f"{ours / its:.3f} ({load()})")
+
+
+def sweep(chain: PlantedChain, times: int) -> None:
+    for _ in range(times):
+        chain.sweep()
+
+
+def fitted_peer(made: Clusters, n_components: int) -> GaussianMixture:
+    """Return a mixture that has been through one iteration on a few of the rows."""
+    chosen = np.random.default_rng(0).choice(len(made.data), 50 * n_components)
+    peer = GaussianMixture(
+        n_components, covariance_type="spherical", max_iter=1, init_params="random_from_data"
+    )
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        peer.fit(made.data[chosen])
+    return peer
+
+
+def one_thread_more(chain: PlantedChain, rounds: int) -> Row:
+    """Compare two threads with one, by the fastest of many sweeps of each.
+
+    Beside it stands what processor times allow where no one else wants a core: the coordinator's
+    share is done alone, the rest by two.
+    """
+    assert isinstance(chain.rows, ThreadedRows)
+
+    def with_threads(n_threads: int) -> Callable[[], None]:
+        def run() -> None:
+            chain.rows.n_threads = n_threads  # type: ignore[attr-defined]
+            chain.sweep()
+
+        return run
+
+    with threadpool_limits(limits=1):
+        one, two = in_turn(with_threads(1), with_threads(2), rounds=rounds)
+        allowed = [allowed_by_processors(with_threads) for _ in range(rounds)]
+    ratio = min(one) / min(two)
+    return Row(
+        f"parallel sweep, 2 threads vs 1, {title(chain)}; fastest of {rounds}",
+        duration(min(two)),
+        duration(min(one)),
+        f"{ratio:.2f}× ({load()}; by processor times {median(allowed):.2f}×)",
+        str(FASTER),
+        verdict(FASTER.met(ratio)),
+    )
+
+
+def allowed_by_processors(with_threads: Callable[[int], Callable[[], None]]) -> float:
+    """Return one thread's processor time over what two would take on two idle cores."""
+    start = time.process_time()
+    with_threads(1)()
+    one = time.process_time() - start
+    start, own = time.process_time(), time.thread_time()
+    with_threads(2)()
+    alone = time.thread_time() - own
+    return one / (alone + (time.process_time() - start - alone) / 2)
+
+
+def more_leaves(few: PlantedChain, made: Clusters, n_rows: int, rounds: int) -> Iterator[Row]:
+    """Compare a thousand leaves with a hundred, as processor time of one thread."""
+    # In quick runs there are too few rows for so many leaves.
+    n_more = min(1_000, n_rows // 200)
+    others = clusters(n_rows, 2, n_more)
+    many = planted(others, 1)
+    few.rows.n_threads = 1  # type: ignore[attr-defined]
+    told, more = few.components(), many.components()
+    crowd = overlapping(told, n_more // told.log_weight.size)
+    between = f"{many.leaves.size} leaves vs {few.leaves.size}, {n_rows:,}×2, as many clusters"
+    with threadpool_limits(limits=1):
+        for name, (ours, its), target in (
+            (f"parallel sweep, {between}", (many.sweep, few.sweep), 3.0),
+            (
+                f"its pass over rows alone, {between}",
+                (lambda: many.rows.assign(more), lambda: few.rows.assign(told)),
+                None,
+            ),
+            (
+                f"the same pass, {crowd.log_weight.size} leaves on top of each other in "
+                f"{few.leaves.size} clusters",
+                (lambda: few.rows.assign(crowd), lambda: few.rows.assign(told)),
+                None,
+            ),
+        ):
+            seconds = in_turn(ours, its, rounds=rounds)
+            row = ratio_row(name, min(seconds[0]), min(seconds[1]), target or 0.0)
+            row = replace(row, figure=f"{row.figure} ({load()})")
+            yield row if target else replace(row, target="", verdict="")
+
+
+def overlapping(told: Components, copies: int) -> Components:
+    """Return every leaf several times, half its width away from where it was."""
+    copies = max(copies, 2)
+
+    def again(array: np.ndarray[Any, Any]) -> FloatArray:
+        return np.ascontiguousarray(np.repeat(array, copies, axis=0))
+
+    centre, precision = again(told.centre), again(told.precision)
+    noise = np.random.default_rng(0).standard_normal(centre.shape) / np.sqrt(precision)
+    size = len(centre)
+    return told._replace(
+        log_weight=again(told.log_weight - np.log(copies)),
+        centre=centre + 0.5 * noise,
+        precision=precision,
+        limit=np.zeros(size, dtype=np.uint64),  # no leaf has an anchor, nor turns rows away
+        anchor=np.full(size, NO_RANK),
+    )

@@ -1,0 +1,206 @@
+"""The chain for many rows whose leaves have their own noise; all columns are Gaussian."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.columns.chain import ColumnsChain
+from sticktree.engine.columns.node_split import node_split_sweep
+from sticktree.engine.columns.own import OwnNoise
+from sticktree.engine.columns.regraft import regraft_sweep
+from sticktree.engine.columns.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State, empty_state
+from sticktree.engine.parallel.chain import ParallelChain
+from sticktree.engine.parallel.components import PRODUCTS, SQUARES
+from sticktree.engine.parallel.leaf import Leaf, LeafLaw, Sums
+from sticktree.engine.parallel.own_law import FullLaw, VarianceLaw
+from sticktree.engine.parallel.own_trunk import join_leaves, plant, recount, split_leaf
+from sticktree.engine.parallel.rows import Rows
+from sticktree.engine.parallel.trunk import draw_weights
+from sticktree.engine.state import ALIVE, DISCOUNT, MADE
+from sticktree.engine.structure import list_nodes
+from sticktree.model import Model
+
+__all__ = ["OwnParallelChain"]
+
+FIRST_ROWS, FIRST_SWEEPS = 2000, 20  # with which a chain of the other kind makes the first tree
+ROOM = 256  # leaves that a state has room for at first
+OF_NODES = ("nodes", "coordinates")  # arrays of a state that have a row for each node
+OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")
+MORE = 128  # leaves that may come before the room is looked at again
+
+
+class OwnParallelChain(OwnNoise, ParallelChain):
+    """A Markov chain over trees, φ at their inner nodes, and hyper-parameters.
+
+    It starts from what a chain of the other kind finds in some of the rows. With full covariances
+    rows should have been spread out where values repeat; see `partition`.
+
+    Parameters
+    ----------
+    rows : Rows
+        Standardised rows, wherever they are.
+    model : Model
+        What to sample.
+    rng : numpy.random.Generator
+        The chain's own source of randomness.
+    """
+
+    state: State
+    headroom = 4096.0  # leaves of a row or two have wide tails
+
+    def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
+        self.model, self.rng = model, rng
+        self._set_up(rows)
+        limit = min(int(2**64 * (FIRST_ROWS / rows.extent.n)), 2**64 - 1)
+        some = rows.sample(self._word(), limit)
+        # What full covariances have in place of a floor was done to all rows already.
+        first = ColumnsChain(some.y, replace(model, columns=None) if self.full else model, rng)
+        for _ in range(FIRST_SWEEPS):
+            first.sweep()
+        self._take_over(first, some.number)
+
+    def _set_up(self, rows: Rows) -> None:
+        """Set up what depends on the model and the rows, but not on a tree."""
+        model = self.model
+        self.full = model.covariance_type == "full"
+        self.kind = PRODUCTS if self.full else SQUARES
+        self.impute = self.full and rows.extent.gaps
+        if not self.impute:
+            self.headroom = 1.0
+        self._begin(rows)
+        self.layout = model.layout(rows.extent.dimension)
+        if any(kind != "gaussian" for kind in self.layout.kind):
+            msg = f"columns must all be 'gaussian' for many rows, got {self.layout.kind}"
+            raise ValueError(msg)
+
+    def _read_rows(self) -> None:
+        self.impute = self.full and self.rows.extent.gaps
+        self.headroom = type(self).headroom if self.impute else 1.0
+        self._set_grids()
+
+    def _take_over(self, chain: ColumnsChain, number: npt.NDArray[np.uint64]) -> None:
+        """Start from the tree of a chain of the other kind, whose rows have these numbers."""
+        self.words = chain.words
+        tree, old = chain.tree(), chain.state
+        self.state = self._new_state(max(ROOM, 2 * MORE + int((tree.level == tree.depth).sum())))
+        for name in ("scalars", "levels", "variance", "hyper", "psi"):
+            getattr(self.state, name)[...] = getattr(old, name)
+        plant(self.state, tree.parent.astype(np.int64), tree.level.astype(np.int64))
+        order = old.order[: old.sizes[ALIVE]]
+        self.state.coordinates[: order.size, :, PHI] = old.coordinates[order, :, PHI]
+        self.leaves = np.unique(tree.leaf).astype(np.int64)
+        index = np.searchsorted(self.leaves, tree.leaf)
+        self.sums = Sums.over(old.data, index, self.leaves.size, self.kind)
+        self._find_anchors(index, number)
+        self._settle()
+
+    def _new_state(self, room: int) -> State:
+        """Return a state with room for so many leaves, and no rows."""
+        state = empty_state(np.zeros((room, self.rows.extent.dimension)), self.model)
+        return state._replace(data=state.data[:0], leaf=state.leaf[:0])
+
+    def _settle(self) -> None:
+        n, seen, total, second = self.sums
+        squares = np.einsum("kdd->kd", second).copy() if self.full else second
+        outer = second if self.full else np.empty((0, 0, 0))
+        recount(self.state, self.leaves, n, seen, total, squares, outer)
+
+    def _transform(self) -> FloatArray:
+        return np.eye(self.rows.extent.dimension)
+
+    def _in_coordinates(self, sums: Sums) -> Sums:
+        return sums
+
+    def _rows_in_coordinates(self, y: FloatArray) -> FloatArray:
+        return y
+
+    def _law(self) -> LeafLaw:
+        state, together = self.state, self.model.covariance_type == "spherical"
+        if self.full:
+            hyper = state.hyper[:, 0]
+            return FullLaw(float(hyper[KAPPA]), float(hyper[SHAPE]), state.psi)
+        used = slice(0, 1 if together else None)
+        hyper, floor = state.hyper[:, used], state.columns["floor"][used]
+        return VarianceLaw(hyper[KAPPA], hyper[SHAPE], hyper[SCALE], floor, together)
+
+    def _draw_weights(self) -> FloatArray:
+        return draw_weights(self.state, self.leaves, np.empty(self.state.nodes.size), self.words)
+
+    def _draw_leaves(self) -> tuple[Leaf, FloatArray]:
+        parent = self.state.nodes["parent"][self.leaves]
+        above = self.state.coordinates[parent, :, PHI]
+        return self._law().draw(self.sums, above, self.rng), above
+
+    def _siblings(self) -> tuple[IntArray, IntArray]:
+        nodes = self.state.nodes
+        parent = nodes["parent"][self.leaves]
+        return parent, nodes["n_children"][parent]
+
+    def _last_prior(self) -> tuple[float, float]:
+        alpha = self.state.levels["alpha"][self.model.depth - 1]
+        return float(alpha), float(self.state.scalars[DISCOUNT])
+
+    def _split(self, leaf: int) -> int:
+        self._make_room()
+        return int(split_leaf(self.state, leaf))
+
+    def _merge(self, leaf: int, gone: int) -> None:
+        join_leaves(self.state, gone)
+
+    def _make_room(self) -> None:
+        """Move to a larger state if this one may be too small for more leaves."""
+        old = self.state
+        room = (old.nodes.size - SPARE) // (self.model.depth + 1) - 1
+        if self.leaves.size + MORE < room:
+            return
+        new, made = self._new_state(2 * room), int(old.sizes[MADE])
+        for name in ("nodes", "order", "coordinates", "entries"):
+            getattr(new, name)[:made] = getattr(old, name)[:made]
+        for name in ("sizes", "levels", "scalars", "variance", "hyper", "psi"):
+            getattr(new, name)[...] = getattr(old, name)
+        self.state = new
+
+    def _move_tree(self) -> tuple[int, int, int]:
+        state, words = self.state, self.words
+        regrafted = regraft_sweep(state, words, self.n_moves)
+        split = node_split_sweep(state, words, self.n_moves)
+        self.move_parameters()
+        return int(regrafted), int(split), self.n_moves
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that it takes to go on with the identical draws, but the rows."""
+        state, made = self.state, int(self.state.sizes[MADE])
+        saved = self._saved() | {name: getattr(state, name)[:made].copy() for name in OF_NODES}
+        for name in OF_ALL:
+            saved[name] = getattr(state, name).copy()
+        return saved | {"words": self.words.copy()}
+
+    @classmethod
+    def restored(
+        cls,
+        rows: Rows,
+        model: Model,
+        rng: np.random.Generator,
+        snapshot: dict[str, npt.NDArray[Any]],
+    ) -> OwnParallelChain:
+        """Return a chain that goes on where a snapshot was taken."""
+        chain = cls.__new__(cls)
+        chain.model, chain.rng = model, np.random.default_rng(0)
+        chain._set_up(rows)  # draws words, which the snapshot replaces
+        chain.rng = rng
+        chain._load(snapshot)
+        chain.words = snapshot["words"].copy()
+        made = len(snapshot["nodes"])
+        chain.state = chain._new_state(max(ROOM, made + 2 * MORE))
+        for name in OF_NODES:
+            getattr(chain.state, name)[:made] = snapshot[name]
+        for name in OF_ALL:
+            getattr(chain.state, name)[...] = snapshot[name]
+        list_nodes(chain.state)
+        chain._settle()
+        return chain

@@ -1,0 +1,78 @@
+"""The tree of a chain with own noise, whose leaves have sums and no rows."""
+
+from __future__ import annotations
+
+from sticktree.checks import FloatArray
+from sticktree.engine.columns.hyper import settle
+from sticktree.engine.columns.leaves import clear
+from sticktree.engine.columns.state import COUNT, FORM, FULL, OUTER, SQUARES, TOTAL, State
+from sticktree.engine.columns.structure import make_node
+from sticktree.engine.state import ALIVE, FREE, MADE, ROOT, Index
+from sticktree.engine.structure import link, list_nodes, unlink
+from sticktree.jit import jit
+from sticktree.tree import NULL
+
+__all__ = ["join_leaves", "plant", "recount", "split_leaf"]
+
+
+@jit
+def plant(state: State, parent: Index, level: Index) -> None:
+    """Replace the tree of a state by a full one whose nodes keep their numbers."""
+    state.sizes[FREE] = NULL
+    state.sizes[MADE] = 0
+    for node in range(parent.size):
+        made = make_node(state, level[node])
+        if node != ROOT:
+            link(state, made, parent[node])
+    list_nodes(state)
+
+
+@jit
+def recount(
+    state: State,
+    leaves: Index,
+    n: FloatArray,
+    seen: FloatArray,
+    total: FloatArray,
+    squares: FloatArray,
+    outer: FloatArray,
+) -> None:
+    """Give each leaf the sums of its rows; all else follows. ``outer`` is used if full."""
+    list_nodes(state)
+    for k in range(state.sizes[ALIVE]):
+        node = state.order[k]
+        state.nodes[node].n = 0
+        if state.nodes[node].level >= state.levels.size - 2:
+            clear(state, node)
+    for k in range(leaves.size):
+        leaf = leaves[k]
+        state.nodes[leaf].n = int(n[k])
+        for d in range(total.shape[1]):
+            state.entries[leaf, d, COUNT] = seen[k, d]
+            state.entries[leaf, d, SQUARES] = squares[k, d]
+            state.coordinates[leaf, state.columns[d].offset, TOTAL] = total[k, d]
+        if state.sizes[FORM] == FULL:
+            state.matrices[leaf, OUTER] = outer[k]
+    for k in range(state.sizes[ALIVE] - 1, 0, -1):
+        node = state.order[k]
+        state.nodes[state.nodes[node].parent].n += state.nodes[node].n
+    settle(state)
+
+
+@jit
+def split_leaf(state: State, leaf: int) -> int:
+    """Return a new leaf beside a leaf; the counts must follow."""
+    node = make_node(state, state.levels.size - 1)
+    link(state, node, state.nodes[leaf].parent)
+    list_nodes(state)
+    return node
+
+
+@jit
+def join_leaves(state: State, gone: int) -> None:
+    """Take a leaf away that has a sibling; the counts must follow."""
+    unlink(state, gone)
+    state.nodes[gone].n = 0
+    state.nodes[gone].next_sibling = state.sizes[FREE]
+    state.sizes[FREE] = gone
+    list_nodes(state)
