@@ -2,9 +2,10 @@
 
 Batches come one after another, and rows before the newest are kept as blocks. Held-out rows are
 scored by the stream, by a fit to all rows, and by a fit to the first batch alone; the truth is
-known, and what each loses to it is told, in nats a row. Three streams: all batches alike; a quarter
-of the clusters only from the middle on; and clusters whose means move by as much as two standard
-deviations of the noise from the first batch to the last, which are asked about rows of the last.
+known, and what each loses to it is told, in nats a row. Four streams: all batches alike; a quarter
+of the clusters only from the middle on; clusters whose means move by as much as two standard
+deviations of the noise from the first batch to the last, which are asked about rows of the last; and
+clusters of which some overlap. In all others centres are at least four standard deviations apart.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ N_CLUSTERS, NOISE, WIDTH = 30, 0.25, 2.0
 MOVED = 2.0  # standard deviations of the noise, from the first batch to the last
 BEHIND = Target(0.02, "nats")
 HELD_OUT = 5_000
-KINDS = ("alike", "new clusters", "moving")
+KINDS = ("alike", "new clusters", "moving", "overlapping")
+APART = 4.0  # standard deviations of the noise, between centres
 
 
 class Source(NamedTuple):
@@ -42,7 +44,12 @@ class Source(NamedTuple):
     @classmethod
     def of(cls, kind: str, dimension: int, n_batches: int, seed: int) -> Source:
         rng = np.random.default_rng([seed, dimension])
-        centres = WIDTH * rng.standard_normal((N_CLUSTERS, dimension))
+        centres = WIDTH * rng.standard_normal((1, dimension))
+        while len(centres) < N_CLUSTERS:
+            new = WIDTH * rng.standard_normal(dimension)
+            nearest = np.linalg.norm(centres - new, axis=1).min()
+            if kind == "overlapping" or nearest > APART * NOISE:
+                centres = np.concatenate([centres, [new]])
         moves = rng.standard_normal(centres.shape)
         moves *= MOVED * NOISE / np.linalg.norm(moves, axis=1, keepdims=True)
         return cls(centres, moves, kind, n_batches)
@@ -110,7 +117,7 @@ def compare(kind: str, dimension: int, n_batches: int, n_rows: int) -> Iterator[
     drifted = [batch.batch for batch in stream.stream_.batches if batch.drifted]
     blocks = [run.chain.rows.gone.blocks.n.size for run in stream._runs]
     leaves = stream.stream_[-1].leaves_after
-    judged = {} if kind == "moving" else {"target": str(BEHIND)}
+    judged = {} if kind in ("moving", "overlapping") else {"target": str(BEHIND)}
     if judged:
         judged["verdict"] = verdict(BEHIND.met(lost - lost_whole))
     yield Row(
