@@ -4,8 +4,9 @@ Batches come one after another, and rows before the newest are kept as blocks. H
 scored by the stream, by a fit to all rows, and by a fit to the first batch alone; the truth is
 known, and what each loses to it is told, in nats a row. Four streams: all batches alike; a quarter
 of the clusters only from the middle on; clusters whose means move by as much as two standard
-deviations of the noise from the first batch to the last, which are asked about rows of the last; and
-clusters of which some overlap. In all others centres are at least four standard deviations apart.
+deviations of the noise from the first batch to the last, which are asked about rows of the last;
+and clusters of which some overlap. In all others centres are four standard deviations apart, or
+more.
 """
 
 from __future__ import annotations
