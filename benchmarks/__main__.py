@@ -23,6 +23,7 @@ from benchmarks import (
     scale_growth,
     scale_memory,
     scale_sweep,
+    stream,
     summaries,
 )
 from benchmarks.table import HEADER, Row
@@ -39,6 +40,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "imputation": imputation.rows,
     "answers": answers.rows,
     "summaries": summaries.rows,
+    "stream": stream.rows,
     "scale_sweep": scale_sweep.rows,
     "scale_cold": scale_cold.rows,
     "scale_growth": scale_growth.rows,

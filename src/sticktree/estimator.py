@@ -27,6 +27,7 @@ from sticktree.checks import (
 from sticktree.chunks.table import ChunkedTable
 from sticktree.cluster import is_dask
 from sticktree.clusters import check_level
+from sticktree.drift import Stream
 from sticktree.given import Given, check_algorithm, label_every
 from sticktree.model import Model
 from sticktree.notebook import FitDiagram
@@ -40,6 +41,7 @@ from sticktree.seeds import seed_sequence
 from sticktree.selection import Selection, select
 from sticktree.specification import Specification
 from sticktree.store import Store
+from sticktree.streaming import Streaming, first_batch
 from sticktree.table import Columns, Table, read_table
 from sticktree.weights import expand
 
@@ -55,7 +57,7 @@ class ColumnsWarning(UserWarning):
     """The kinds of columns were inferred; it says how."""
 
 
-class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """A hierarchical mixture with the Dirichlet fragmentation process as its prior.
 
     Learns a posterior over trees by Markov chain Monte Carlo: hierarchical clusters, a density, and
@@ -276,12 +278,22 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         sample_weight : int array, shape (n_samples,), or None, default=None
             How often each row occurs; the same as repeating it.
         """
+        return self._fit(X, sample_weight, self.algorithm)
+
+    def _fit_first(self, X: Any) -> Self:  # noqa: N803
+        self._fit(X, None, "parallel")
+        self.stream_ = Stream((first_batch(self.posterior_.draws),))
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any, algorithm: str) -> Self:  # noqa: N803
         specification = Specification.of(self._parameters())
         schedule, n_jobs = self._schedule(), self._threads()
         resolution = check_resolution(self.resolution)
-        algorithm = check_algorithm(self.algorithm)
+        algorithm = check_algorithm(algorithm)
         check_level(self.level, specification.most_levels)
         going_on = self.warm_start and hasattr(self, "_runs")
+        if going_on:
+            algorithm = self.algorithm_
         given = self._given(X, sample_weight, algorithm, going_on)
         if given.store is not None:
             every = label_every(given.store.shape[0], schedule.n_draws, self.n_chains)
@@ -324,12 +336,14 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         self.covariance_type_, self.leaf_noise_ = model.covariance_type, model.leaf_noise
         self.depth_ = model.depth + model.private_step
         self.posterior_ = Posterior([run.draws for run in runs], model.depth)
+        if not going_on:
+            self.__dict__.pop("stream_", None)
         if not finished:
             warnings.warn(
                 f"interrupted: {len(self.posterior_)} draws are kept; fit with warm_start=True to "
                 "go on",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         self._summarise(_names_of(X))
         self.diagnosis_: Diagnosis = diagnose(self.posterior_)
@@ -350,6 +364,9 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         table = self._read(X, reset=not going_on)
         rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
         return Given.of_table(table, rows, self.standardize, algorithm, known)
+
+    def _names_of(self, X: Any) -> tuple[str, ...] | None:  # noqa: N803
+        return _names_of(X)
 
     def _chosen(
         self,
@@ -427,7 +444,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     def _warn_of_disagreement(self) -> None:
         advice = self.diagnosis_.advice(limit=1.2)
         if advice is not None:
-            warnings.warn(advice, ConvergenceWarning, stacklevel=3)
+            warnings.warn(advice, ConvergenceWarning, stacklevel=4)
 
     def fit_predict(self, X: npt.ArrayLike, y: object = None, **kwargs: Any) -> IntArray:  # noqa: N803
         """Fit, and return ``labels_``."""

@@ -154,9 +154,10 @@ def unpack_chain(arrays: Arrays, data: FloatArray | Store, model: Model) -> Chai
     }
     if PARALLEL in snapshot:
         store = MemoryStore(data) if isinstance(data, np.ndarray) else data
-        return parallel_chain_of(model).restored(
-            store.rows(1, model.jitter(store.shape[1])), model, rng, snapshot
-        )
+        from sticktree.engine.parallel.stream_rows import StreamRows
+
+        rows = StreamRows.restored(store.rows(1, model.jitter(store.shape[1])), snapshot)
+        return parallel_chain_of(model).restored(rows, model, rng, snapshot)
     assert isinstance(data, np.ndarray)
     return engine_of(model).chain.restored(data, model, rng, snapshot)
 

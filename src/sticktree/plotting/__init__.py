@@ -14,6 +14,7 @@ from sticktree.plotting.icicle import IcicleDisplay, plot_icicle
 from sticktree.plotting.leaves import LeavesPerLevelDisplay, plot_leaves_per_level
 from sticktree.plotting.scatter import ScatterDisplay, plot_scatter
 from sticktree.plotting.sticks import plot_sticks
+from sticktree.plotting.stream import StreamDisplay, plot_stream
 from sticktree.plotting.traces import TracesDisplay, plot_traces
 from sticktree.plotting.tree import plot_tree
 
@@ -26,6 +27,7 @@ __all__ = [
     "IcicleDisplay",
     "LeavesPerLevelDisplay",
     "ScatterDisplay",
+    "StreamDisplay",
     "TracesDisplay",
     "figure_density",
     "figure_diffusion",
@@ -39,6 +41,7 @@ __all__ = [
     "plot_leaves_per_level",
     "plot_scatter",
     "plot_sticks",
+    "plot_stream",
     "plot_traces",
     "plot_tree",
 ]

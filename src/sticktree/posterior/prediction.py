@@ -40,7 +40,7 @@ def memberships(
 
     In each draw a row joins a branch at the given level; its probability is shared out as the
     training data of that branch are labelled. A row on a new branch above the level is with all
-    data of the node it leaves.
+    data of the node it leaves, and so is one on a branch whose data have all left memory.
     """
     n_clusters = int(labels.max()) + 1
     total = np.zeros((x.shape[0], n_clusters))
@@ -54,8 +54,11 @@ def memberships(
             below[tree.parent[node]] += below[node]
         branch = predictive.node.copy()
         start = np.minimum(predictive.level, level)
+        empty = below.sum(axis=1) == 0  # all rows below have left memory
         for k in range(branch.size):
-            while branch[k] and tree.level[tree.parent[branch[k]]] >= start[k]:
+            while branch[k] and (
+                empty[branch[k]] or tree.level[tree.parent[branch[k]]] >= start[k]
+            ):
                 branch[k] = tree.parent[branch[k]]
         share = below[branch] / below[branch].sum(axis=1, keepdims=True)
         total += predictive.responsibilities(x) @ share

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.drift import Batch, Stream
 from sticktree.model import Column, Model
 from sticktree.packing import pack_draws, unpack_draws
 from sticktree.posterior.diagnostics import Diagnosis
@@ -49,6 +50,7 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
     **{
         kind: _names(kind)
         for kind in (
+            Batch,
             Column,
             Columns,
             Concentration,
@@ -58,6 +60,7 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Preparation,
             Schedule,
             Selection,
+            Stream,
         )
     },
     ConstantDivergence: ("c",),

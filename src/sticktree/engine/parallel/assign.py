@@ -21,13 +21,18 @@ from sticktree.engine.parallel.sums import MAGIC, add
 from sticktree.jit import inlined, jit
 
 __all__ = [
+    "ASSIGN",
+    "KEY",
     "NEXT_SALT",
     "PICK",
     "PICK_SALT",
+    "SALT",
+    "SWEEP",
     "Labels",
     "Tally",
     "assign_blocks",
     "assign_gaps",
+    "cover",
     "empty_tally",
     "is_diagonal",
     "log_observed",

@@ -22,6 +22,7 @@ from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.leaf import Density, Leaf, LeafLaw, Sums
 from sticktree.engine.parallel.philox import mix
 from sticktree.engine.parallel.rows import Picked, Rows
+from sticktree.engine.parallel.stream_rows import Gone, StreamRows
 from sticktree.engine.parallel.sums import Grid
 from sticktree.engine.parallel.units import TINY, Proposal, propose
 from sticktree.engine.state import ALIVE, Index, TreeState
@@ -132,14 +133,34 @@ class ParallelChain:
 
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
-        self.rows = rows
-        self._set_grids()
-        n = rows.extent.n
-        self.pick_limit = min(int(WORD * (PICKED / n)), WORD - 1)
-        self.n_rounds = min(max(ROWS_OF_ROUNDS // n, 1), MOST_ROUNDS)
+        self._measure(rows)
         self.n_sweeps = self.n_pairs = self.n_moves = 0
         self.key = self._word()
         self.salt = self._word()
+
+    def _measure(self, rows: Rows) -> None:
+        """Set up what depends on the number and the size of the rows."""
+        self.rows = rows
+        self._set_grids()
+        n = rows.extent.present
+        self.pick_limit = min(int(WORD * (PICKED / n)), WORD - 1)
+        self.n_rounds = min(max(ROWS_OF_ROUNDS // n, 1), MOST_ROUNDS)
+
+    def follow(self, rows: Rows) -> None:
+        """Go on with new rows; those until now become blocks, of which sums are kept."""
+        if not isinstance(self.rows, StreamRows):
+            dimension = self.rows.extent.dimension
+            self.rows = StreamRows(self.rows, Gone.nothing(dimension, self.kind))
+        self.pick_limit = WORD - 1
+        picked = self._assign()  # leaves of rows are not in a snapshot
+        transform, headroom = self._transform(), self.headroom
+        self._measure(
+            self.rows.followed_by(rows, picked, self.kind, transform, self.grids[1], headroom)
+        )
+        self._read_rows()
+
+    def _read_rows(self) -> None:
+        """Look at rows that are new to the chain, before they have leaves."""
 
     def _set_grids(self) -> None:
         """Choose the grids on which entries and their products are summed."""
@@ -229,13 +250,16 @@ class ParallelChain:
     def tree(self) -> Tree:
         """Return the tree with all rows, compressed or not as the state has it."""
         parent, level, n, number = self._shape()
-        return Tree.from_trusted(parent, self._labels(number), level, n)
+        labels = self._labels(number)
+        if self.rows.extent.gone:
+            return Tree(parent, labels, level=level).pruned().compressed()
+        return Tree.from_trusted(parent, labels, level, n)
 
     def draw(self, labelled: bool) -> Draw:
         """Return a copy of what the chain has now, with or without the leaf of each row."""
         parent, level, n, number = self._shape()
         small = np.min_scalar_type(parent.size)
-        n_data = self.rows.extent.n
+        n_data = self.rows.extent.present
         first, second = tracked_pairs(n_data)
         tracked = self._labels(number, np.concatenate([first, second])).reshape(2, -1)
         draw = Draw(
@@ -268,7 +292,8 @@ class ParallelChain:
     def _saved(self) -> dict[str, npt.NDArray[Any]]:
         """Return what a snapshot has of the sums and of the random numbers."""
         words = [self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves]
-        return {
+        blocks = self.rows.saved() if isinstance(self.rows, StreamRows) else {}
+        return blocks | {
             "parallel": np.array(words, dtype=np.uint64),
             "leaves": self.leaves.copy(),
             "rank": self.rank.copy(),

@@ -32,7 +32,7 @@ from sticktree.engine.parallel.philox import Word, philox, uniform_of
 from sticktree.engine.parallel.sums import Grid, add
 from sticktree.jit import inlined, jit
 
-__all__ = ["Units", "gain_grid", "halve_blocks", "halve_gaps"]
+__all__ = ["Units", "gain_grid", "halve_blocks", "halve_gaps", "halve_one"]
 
 HALVE = np.uint64(2)  # purpose of random numbers
 Sides = npt.NDArray[np.int8]
@@ -52,7 +52,7 @@ def gain_grid(n: int) -> Grid:
 
 
 @inlined
-def _halve(
+def halve_one(
     units: Units,
     unit: int,
     number: Word,
@@ -110,7 +110,7 @@ def halve_blocks(
                 transform_block(part.y[block], told.transform, full, diagonal, x, low, high)
                 ready = True
             number = part.row[block, i]
-            side = _halve(
+            side = halve_one(
                 units,
                 unit,
                 number,
@@ -162,7 +162,9 @@ def halve_gaps(
                 values[h] = log_weight(told, 3 * unit + h, x, 0, full)
             else:
                 values[h] = log_observed(told, 3 * unit + h, completed[r])
-        side = _halve(units, unit, number, values[0], values[1], values[2], gain, grid[0], grid[1])
+        side = halve_one(
+            units, unit, number, values[0], values[1], values[2], gain, grid[0], grid[1]
+        )
         sides[r] = side
         half = 2 * unit + side
         tally_row(tally, half, number, completed[r], told.kind, told.words[NEXT_SALT], told.grid)

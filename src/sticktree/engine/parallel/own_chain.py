@@ -78,6 +78,11 @@ class OwnParallelChain(OwnNoise, ParallelChain):
             msg = f"columns must all be 'gaussian' for many rows, got {self.layout.kind}"
             raise ValueError(msg)
 
+    def _read_rows(self) -> None:
+        self.impute = self.full and self.rows.extent.gaps
+        self.headroom = type(self).headroom if self.impute else 1.0
+        self._set_grids()
+
     def _take_over(self, chain: ColumnsChain, number: npt.NDArray[np.uint64]) -> None:
         """Start from the tree of a chain of the other kind, whose rows have these numbers."""
         self.words = chain.words

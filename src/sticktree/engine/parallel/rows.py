@@ -58,6 +58,12 @@ class Extent(NamedTuple):
     largest: float  # absolute entry
     dimension: int
     gaps: bool
+    gone: int = 0  # rows that are in no memory any more
+
+    @property
+    def present(self) -> int:
+        """Number of rows that are there one by one."""
+        return self.n - self.gone
 
     @classmethod
     def of(cls, part: Partition) -> Extent:

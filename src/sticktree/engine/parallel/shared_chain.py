@@ -56,15 +56,18 @@ class SharedParallelChain(SharedNoise, ParallelChain):
     def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
         self.model, self.rng = model, rng
         self._begin(rows)
-        self.impute = rows.extent.gaps
         limit = min(int(2**64 * (FIRST_ROWS / rows.extent.n)), 2**64 - 1)
         some = rows.sample(self._word(), limit)
         first = Chain(some.y, model, rng)
         for _ in range(FIRST_SWEEPS):
             first.sweep()
-        self._whole_products = self._float_products(rows.products(self.grids[1]))
-        self._products = self._whole_products
+        self._read_rows()
         self._take_over(first, some.number)
+
+    def _read_rows(self) -> None:
+        self.impute = self.rows.extent.gaps
+        self._whole_products = self._float_products(self.rows.products(self.grids[1]))
+        self._products = self._whole_products
 
     def _float_products(self, sums: npt.NDArray[np.int64]) -> FloatArray:
         return self.grids[1].value(sums)
@@ -209,9 +212,8 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         chain._begin(rows)  # draws words, which the snapshot replaces
         chain.rng = rng
         chain._load(snapshot)
-        chain.impute = rows.extent.gaps
+        chain._read_rows()
         chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
-        chain._whole_products = chain._float_products(rows.products(chain.grids[1]))
         chain._products = snapshot["products"].copy()
         chain.state = chain._new_state(max(ROOM, 2 * snapshot["nodes"].size))
         chain.state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]

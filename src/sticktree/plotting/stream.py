@@ -1,0 +1,147 @@
+"""How well each batch of a stream was foreseen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sticktree.drift import Z_LIMIT, Stream
+from sticktree.plotting.display import check_fitted
+from sticktree.plotting.style import CLUSTERS, INK, PAPER, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["StreamDisplay", "plot_stream"]
+
+
+def plot_stream(stream: Stream, *, ax: Axes | None = None) -> Axes:
+    """Draw the mean log density of each batch, with the band in which it was expected.
+
+    The band is 3.89 standard errors wide on both sides: a batch like those before lies outside
+    once in 10,000. Those outside are marked, with the share of their rows in new leaves.
+
+    Parameters
+    ----------
+    stream : Stream
+        The batches, ``stream_`` of a mixture after `partial_fit`.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    return StreamDisplay(stream).plot(ax=ax).ax_
+
+
+class StreamDisplay:
+    """Densities of batches; see :func:`plot_stream`.
+
+    Parameters
+    ----------
+    stream : Stream
+        The batches.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of these.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, stream: Stream) -> None:
+        if not isinstance(stream, Stream):
+            raise TypeError(f"stream must be a Stream, got {type(stream).__name__}")
+        if len(stream) < 2:
+            raise ValueError(
+                f"stream must have two batches or more, of which all but the first were foreseen, "
+                f"got {len(stream)}"
+            )
+        self.stream = stream
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the batches of a mixture."""
+        stream = getattr(check_fitted(estimator), "stream_", None)
+        if stream is None:
+            raise ValueError("estimator must have seen batches by partial_fit, got one by fit")
+        return cls(stream).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw; the argument is that of :func:`plot_stream`."""
+        from matplotlib.ticker import MaxNLocator
+
+        batches = self.stream.batches[1:]
+        ax = new_axes(ax, (5.6, 3.2))
+        at = np.array([batch.batch for batch in batches])
+        found, expected, error = (
+            np.array([getattr(batch, name) for batch in batches])
+            for name in ("log_density", "expected", "error")
+        )
+        # Steps, since each batch has a band of its own.
+        edges = np.concatenate([at - 0.5, at[-1:] + 0.5])
+        low, high = (
+            np.append(bound, bound[-1])
+            for bound in (expected - Z_LIMIT * error, expected + Z_LIMIT * error)
+        )
+        ax.fill_between(
+            edges,
+            low,
+            high,
+            step="post",
+            color=CLUSTERS[4],
+            alpha=0.22,
+            linewidth=0,
+            label="expected, ± 3.89 errors",
+        )
+        ax.stairs(expected, edges, color=CLUSTERS[4], linewidth=1.0, baseline=None)
+        ax.plot(at, found, color=INK, linewidth=0.9, zorder=3)
+        far = np.array([batch.drifted for batch in batches])
+        ax.scatter(
+            at[~far],
+            found[~far],
+            s=22,
+            color=INK,
+            edgecolors=PAPER,
+            linewidths=0.6,
+            zorder=4,
+            label="batch",
+        )
+        if far.any():
+            ax.scatter(
+                at[far],
+                found[far],
+                s=34,
+                marker="D",
+                color=CLUSTERS[1],
+                edgecolors=PAPER,
+                linewidths=0.6,
+                zorder=4,
+                label="far from expected",
+            )
+        for batch in batches:
+            if batch.drifted:
+                ax.annotate(
+                    f"{batch.new_share:.0%} in new leaves",
+                    (batch.batch, batch.log_density),
+                    xytext=(6, 0),
+                    textcoords="offset points",
+                    va="center",
+                    fontsize=7,
+                )
+        ax.set_xlim(edges[0], edges[-1])
+        ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+        ax.set_xlabel("batch", fontsize=8)
+        ax.set_ylabel("mean log density, before it was seen", fontsize=8)
+        ax.tick_params(labelsize=7)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(fontsize=7, frameon=False, loc="best")
+        self.ax_, self.figure_ = ax, ax.figure.figure
+        return self

@@ -1,0 +1,262 @@
+"""Batches: partial_fit from the user's side.
+
+Statistical checks use fixed seeds; where one could fail by chance, its rate is said.
+"""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+
+import sticktree
+from sticktree import DFPMixture
+from sticktree.drift import Z_LIMIT, Batch, DriftWarning, Stream
+from sticktree.engine.parallel.stream_rows import MOST_BLOCKS
+
+CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
+CHOICES = {
+    "covariance_type": "full",
+    "leaf_noise": "shared",
+    "n_chains": 2,
+    "n_warmup": 30,
+    "n_draws": 20,
+    "random_state": 0,
+}
+FEW = {"n_warmup": 4, "n_draws": 6}
+
+
+def batch_of(seed, n_rows=200, n_clusters=4):
+    rng = np.random.default_rng([7, seed])
+    return CENTRES[rng.integers(n_clusters, size=n_rows)] + rng.normal(size=(n_rows, 2))
+
+
+def quiet(function, *arguments, **keywords):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*arguments, **keywords)
+
+
+@pytest.fixture(scope="module")
+def first():
+    """Return a mixture that has seen one batch."""
+    return quiet(DFPMixture(**CHOICES).partial_fit, batch_of(0))
+
+
+@pytest.fixture(scope="module")
+def fourth(first):
+    """Return one that has seen four, all alike."""
+    mixture = copy.deepcopy(first)
+    for seed in (1, 2, 3):
+        quiet(mixture.partial_fit, batch_of(seed), **FEW)
+    return mixture
+
+
+def test_the_first_batch_is_a_fit_of_the_parallel_sampler(first):
+    fitted = quiet(DFPMixture(**CHOICES, algorithm="parallel").fit, batch_of(0))
+    x = batch_of(9, 20)
+    np.testing.assert_array_equal(first.score_samples(x), fitted.score_samples(x))
+    assert first.algorithm_ == "parallel"
+    assert len(first.stream_) == 1
+    assert not hasattr(fitted, "stream_")
+    # Both go on in the same way.
+    again = quiet(copy.deepcopy(first).partial_fit, batch_of(1), **FEW)
+    quiet(fitted.partial_fit, batch_of(1), **FEW)
+    np.testing.assert_array_equal(again.score_samples(x), fitted.score_samples(x))
+    assert str(again.stream_) == str(fitted.stream_)
+
+
+def test_all_rows_count_and_the_newest_are_answered_about(fourth):
+    x = batch_of(3)
+    np.testing.assert_allclose(fourth.data_, x)
+    assert fourth.labels_.shape == fourth.confidence_.shape == (200,)
+    assert fourth.tree_.n_data == 200
+    assert len(fourth.posterior_) == 2 * FEW["n_draws"]
+    assert all(draw.rows_below()[0] == 800 for draw in fourth.posterior_.draws)
+    assert fourth.stream_.n_rows == 800
+    assert fourth.sample(5, random_state=0).shape == (5, 2)
+    assert fourth.coclustering().shape == (200, 200)
+
+
+def test_more_rows_make_better_foresight(first, fourth):
+    """The density of new rows rises with the batches; of 2,000 rows it is sure to."""
+    x = batch_of(99, 2000)
+    assert fourth.score(x) > first.score(x)
+
+
+def test_memory_is_bounded(fourth):
+    mixture = copy.deepcopy(fourth)
+    sizes = []
+    for seed in range(20, 26):
+        quiet(mixture.partial_fit, batch_of(seed, 60), n_warmup=1, n_draws=1)
+        for run in mixture._runs:
+            sizes.append(run.chain.rows.gone.blocks.n.size)
+            assert sizes[-1] <= MOST_BLOCKS * 2 * run.chain.leaves.size
+    assert max(sizes[-4:]) <= 2 * max(sizes[:4])
+
+
+def test_predict_knows_clusters_without_rows_in_memory(fourth):
+    """A batch of one cluster: rows elsewhere still have memberships that sum to one."""
+    mixture = copy.deepcopy(fourth)
+    x = batch_of(5, 50, n_clusters=1)
+    quiet(mixture.partial_fit, x, **FEW)
+    shares = mixture.predict_proba(CENTRES[:4])
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    # All four clusters are as dense as before.
+    density = mixture.score_samples(CENTRES[:4])
+    assert np.ptp(density) < 1.5
+
+
+def test_the_same_batches_give_the_same(first):
+    one, other = copy.deepcopy(first), copy.deepcopy(first)
+    other.n_jobs = 1
+    for mixture in (one, other):
+        quiet(mixture.partial_fit, batch_of(1), **FEW)
+    x = batch_of(8, 50)
+    np.testing.assert_array_equal(one.score_samples(x), other.score_samples(x))
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    assert str(one.stream_) == str(other.stream_)
+
+
+def test_a_saved_stream_goes_on_identically(fourth, tmp_path):
+    sticktree.save(fourth, tmp_path / "mine.sticktree")
+    again = sticktree.load(tmp_path / "mine.sticktree")
+    assert str(again.stream_) == str(fourth.stream_)
+    one = copy.deepcopy(fourth)
+    for mixture in (one, again):
+        quiet(mixture.partial_fit, batch_of(6), **FEW)
+    x = batch_of(8, 50)
+    np.testing.assert_array_equal(one.score_samples(x), again.score_samples(x))
+    np.testing.assert_array_equal(one.labels_, again.labels_)
+
+
+def test_rows_with_gaps_can_come_and_go(first):
+    mixture = copy.deepcopy(first)
+    x = batch_of(1)
+    x[::5, 0] = np.nan
+    for batch in (x, batch_of(2)):
+        quiet(mixture.partial_fit, batch, **FEW)
+    assert np.isfinite(mixture.score_samples(batch_of(8, 50))).all()
+    assert all(draw.rows_below()[0] == 600 for draw in mixture.posterior_.draws)
+
+
+def test_warm_start_prolongs_the_draws_of_the_newest_batch(fourth):
+    mixture = copy.deepcopy(fourth).set_params(warm_start=True, n_draws=3)
+    before = [draw.log_joint for draw in mixture.posterior_.chains[0]]
+    quiet(mixture.fit, batch_of(3))
+    after = [draw.log_joint for draw in mixture.posterior_.chains[0]]
+    assert after[: len(before)] == before
+    assert len(after) == len(before) + 3
+    assert mixture.posterior_.draws[-1].rows_below()[0] == 800
+
+
+# ---- drift ---------------------------------------------------------------------------------------
+
+
+def test_batches_that_are_alike_raise_no_alarm(fourth):
+    assert not any(batch.drifted for batch in fourth.stream_.batches)
+    assert fourth.stream_[-1].new_share < 0.05
+
+
+def test_a_new_cluster_is_told_of_and_gets_leaves(fourth):
+    mixture = copy.deepcopy(fourth)
+    with pytest.warns(DriftWarning, match=r"batch 4 is not what.*z = -"):
+        mixture.partial_fit(batch_of(4, n_clusters=5), n_warmup=20, n_draws=10)
+    record = mixture.stream_[4]
+    assert record.drifted
+    assert record.z < -Z_LIMIT
+    assert record.leaves_after > record.leaves_before
+    assert 0.1 < record.new_share < 0.3  # a fifth
+    # Once more, and it is nothing new.
+    quiet(mixture.partial_fit, batch_of(5, n_clusters=5), **FEW)
+    assert abs(mixture.stream_[5].z) < abs(record.z) / 2
+
+
+def test_a_stream_prints_and_is_a_frame(fourth):
+    lines = str(fourth.stream_).split("\n")
+    assert lines[0].split()[:4] == ["batch", "rows", "log", "density"]
+    assert len(lines) == 5
+    frame = fourth.stream_.to_frame()
+    assert frame.index.tolist() == [0, 1, 2, 3]
+    assert frame["rows"].tolist() == [200] * 4
+    assert not frame["drifted"].any()
+
+
+def test_a_batch_far_off_is_marked():
+    far = Batch(1, 10, -9.0, -2.0, 0.5, -14.0, 3.0, 4.0, 0.2)
+    assert far.drifted
+    assert str(Stream((far,))).endswith("drift")
+
+
+# ---- what cannot be ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.zeros((3, 3)), "3 features"),
+        (np.zeros((0, 2)), "0 sample"),
+        (np.array([[0.0, np.inf]]), "infinity"),
+        (np.array([["a", "b"]]), "could not convert|numeric"),
+    ],
+)
+def test_bad_batches_change_nothing(bad, message, fourth):
+    mixture = copy.deepcopy(fourth)
+    with pytest.raises(ValueError, match=message):
+        mixture.partial_fit(bad)
+    assert_same(mixture, fourth)
+
+
+def assert_same(mixture, other):
+    assert mixture.stream_ is not None
+    assert str(mixture.stream_) == str(other.stream_)
+    assert mixture.n_features_in_ == 2
+    x = batch_of(8, 20)
+    np.testing.assert_array_equal(mixture.score_samples(x), other.score_samples(x))
+    states = [
+        [run.chain.rng.bit_generator.state["state"] for run in one._runs]
+        for one in (mixture, other)
+    ]
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("name", ["n_warmup", "n_draws"])
+def test_numbers_of_sweeps_are_checked(name, fourth):
+    with pytest.raises(ValueError, match=f"{name} must be an integer"):
+        fourth.partial_fit(batch_of(1), **{name: -1})
+
+
+def test_an_interrupted_batch_leaves_all_as_it_was(fourth, monkeypatch):
+    from sticktree import streaming
+
+    mixture = copy.deepcopy(fourth)
+
+    def interrupted(runs, *rest):
+        for run in runs:
+            run.chain.sweep()
+        return False
+
+    monkeypatch.setattr(streaming, "sample", interrupted)
+    with pytest.raises(KeyboardInterrupt, match="not taken in"):
+        mixture.partial_fit(batch_of(4))
+    monkeypatch.undo()
+    assert_same(mixture, fourth)
+
+
+def test_a_fit_of_the_other_sampler_says_what_to_do():
+    mixture = DFPMixture(**{**CHOICES, "n_warmup": 2, "n_draws": 2}, algorithm="gibbs")
+    quiet(mixture.fit, batch_of(0, 20))
+    with pytest.raises(ValueError, match=r'partial_fit must follow.*algorithm="parallel"'):
+        mixture.partial_fit(batch_of(1))
+
+
+def test_changed_parameters_are_refused(fourth):
+    mixture = copy.deepcopy(fourth).set_params(depth=2)
+    with pytest.raises(ValueError, match=r"depth must be that of the first batch, None.*got 2"):
+        mixture.partial_fit(batch_of(1))
+
+
+def test_a_new_fit_forgets_the_stream(fourth):
+    mixture = copy.deepcopy(fourth).set_params(n_warmup=2, n_draws=2)
+    quiet(mixture.fit, batch_of(0, 30))
+    assert not hasattr(mixture, "stream_")
