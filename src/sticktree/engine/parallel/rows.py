@@ -285,7 +285,8 @@ class ThreadedRows:
         """Let every row choose its leaf."""
         limits = int(told.words[PICK_SALT]), int(told.words[PICK])
 
-        def work(*cut: int) -> Seated:
+        def work(start: int, stop: int, first: int, last: int) -> Seated:
+            cut = start, stop, first, last
             tally = assign(self.part, told, self.labelled, cut)
             return Seated(tally, pick(self.part, *limits, self.labelled, cut))
 
