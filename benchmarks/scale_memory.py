@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 from benchmarks.fresh import in_fresh_process
@@ -46,13 +47,13 @@ def megabytes(n_rows: int, summaries: bool) -> float:
     from benchmarks.scale_data import clusters
     from sticktree import DFPMixture
 
-    class Fit(DFPMixture):
+    class Fit(DFPMixture):  # type: ignore[misc]
         def _summarise(self, names: tuple[str, ...] | None) -> None:
             if not summaries:
                 raise SampledError
             super()._summarise(names)
 
-    try:
+    with contextlib.suppress(SampledError):
         Fit(
             covariance_type="spherical",
             leaf_noise="shared",
@@ -63,6 +64,4 @@ def megabytes(n_rows: int, summaries: bool) -> float:
             random_state=0,
             progress=False,
         ).fit(clusters(n_rows, 2, 100).data)
-    except SampledError:
-        pass
     return peak_bytes() / 1e6
