@@ -320,9 +320,7 @@ class ThreadedRows:
         return out if numbers is None else out[numbers]
 
 
-def assign(
-    part: Partition, told: Components, labelled: Labelled, cut: Cut
-) -> Tally:
+def assign(part: Partition, told: Components, labelled: Labelled, cut: Cut) -> Tally:
     """Let some of the rows of a partition choose their leaves: a range of blocks, one of gaps."""
     tally = empty_tally(told.log_weight.size, part.y.shape[1], told.kind)
     if cut[0] < cut[1]:
