@@ -11,10 +11,11 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sticktree.cli.fit_chunks import LargeFile, is_large, large_rows, open_large
+from sticktree.cli.fit_chunks import LargeFile, check_shared, is_large, large_rows, open_large
 from sticktree.cli.fit_options import (
     LASTING,
     add_options,
@@ -61,6 +62,8 @@ examples:
     sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
   more rows than fit into memory:
     sticktree fit big.parquet --algorithm parallel -o big
+  on a cluster:
+    sticktree fit /shared/big.parquet --scheduler tcp://host:8786 -o big
   go on after Ctrl-C:
     sticktree fit -o run --resume
 """
@@ -115,7 +118,10 @@ def run(options: argparse.Namespace) -> None:
         chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
     )
     table: FileTable | LargeFile
-    if is_large(options.data, chosen):
+    if options.scheduler is not None:
+        check_shared(options.data, chosen)
+        table = open_large(options.data)
+    elif is_large(options.data, chosen):
         table = open_large(options.data)
     else:
         table = read_rows(options.data, {k: chosen[k] for k in READING if k in chosen})
@@ -139,11 +145,12 @@ def run(options: argparse.Namespace) -> None:
     folder.begin(record)
     if not options.quiet:
         how = ", read in chunks" if isinstance(table, LargeFile) else ""
+        how = f" on {options.scheduler}" if options.scheduler is not None else how
         print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
         print(spoken_columns(columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
-            _fit(estimator, rows)
+            _fit(estimator, rows, options)
     except KeyboardInterrupt:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
@@ -239,7 +246,17 @@ def _record(
 # ---- the fit -----------------------------------------------------------------------------------
 
 
-def _fit(estimator: DFPMixture, rows: Rows) -> None:
+def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None:
+    if options.scheduler is None:
+        _sample(estimator, rows)
+        return
+    from sticktree.cluster.files import connected, dask_table
+
+    with connected(options.scheduler):
+        _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+
+
+def _sample(estimator: DFPMixture, rows: Rows) -> None:
     from sticktree.estimator import ColumnsWarning
     from sticktree.posterior.diagnostics import ConvergenceWarning
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sticktree.chunks import ChunkedTable
     from sticktree.table import Columns
 
-__all__ = ["LARGE_BYTES", "LargeFile", "is_large", "large_rows", "open_large"]
+__all__ = ["LARGE_BYTES", "LargeFile", "check_shared", "is_large", "large_rows", "open_large"]
 
 LARGE_BYTES = 256_000_000
 """Tables that would take more memory than that are read in chunks."""
@@ -64,6 +64,17 @@ def is_large(name: str, chosen: dict[str, Any]) -> bool:
         return False  # what is wrong with it is told by who reads it whole
     many = n_rows >= MANY_ROWS or chosen.get("algorithm") == "parallel"
     return many and 8 * n_rows * n_columns >= LARGE_BYTES
+
+
+def check_shared(name: str, chosen: dict[str, Any]) -> None:
+    """Say before any work if a file is not one that workers of a cluster can read in parts."""
+    if chosen.get("algorithm") == "gibbs":
+        raise ValueError("--scheduler is not for --algorithm gibbs, which needs all rows in memory")
+    path = Path(name)
+    if name == "-" or (path.is_file() and path.suffix.lower() not in (".npy", ".parquet", ".pq")):
+        raise ValueError(
+            f"--scheduler is for Parquet, npy and zarr, which can be read in parts, got {name}"
+        )
 
 
 def open_large(name: str) -> LargeFile:

@@ -154,6 +154,11 @@ def _add_sampling(parser: argparse.ArgumentParser) -> None:
         help="move one row at a time, or all rows side by side, which is for many rows [auto: by "
         "the number of rows]",
     )
+    group.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on the Dask cluster of this scheduler; workers read the file by the same path",
+    )
     group.add_argument("--chains", type=int, metavar="K", help="independent chains [4]")
     group.add_argument("--warmup", type=int, metavar="N", help="sweeps thrown away [1000]")
     group.add_argument("--draws", type=int, metavar="N", help="draws kept of each chain [1000]")
