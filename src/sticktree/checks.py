@@ -25,6 +25,7 @@ __all__ = [
     "check_not_infinite",
     "check_observed",
     "check_positive",
+    "infinite_entries",
     "is_integer",
     "is_real",
 ]
@@ -47,11 +48,16 @@ def check_not_infinite(name: str, table: FloatArray) -> FloatArray:
     """Return a table as it came, or say which of its rows have infinite entries."""
     rows = np.flatnonzero(np.isinf(table).any(axis=1))
     if rows.size:
-        raise ValueError(
-            f"Input {name} contains infinity in row{'s' * (rows.size > 1)} {_first_few(rows)}; "
-            "remove such rows, or write NaN for what is missing"
-        )
+        raise infinite_entries(name, rows, rows.size)
     return table
+
+
+def infinite_entries(name: str, rows: npt.NDArray[Any], count: int) -> ValueError:
+    """Return the error for so many rows with infinite entries, of which the first are known."""
+    return ValueError(
+        f"Input {name} contains infinity in row{'s' * (count > 1)} {_first_few(rows, count)}; "
+        "remove such rows, or write NaN for what is missing"
+    )
 
 
 def check_observed(name: str, table: FloatArray, columns: npt.ArrayLike | None = None) -> None:
@@ -67,8 +73,9 @@ def check_observed(name: str, table: FloatArray, columns: npt.ArrayLike | None =
         )
 
 
-def _first_few(labels: npt.NDArray[Any]) -> str:
-    more = f" and {labels.size - 5} more" if labels.size > 5 else ""
+def _first_few(labels: npt.NDArray[Any], count: int | None = None) -> str:
+    count = labels.size if count is None else count
+    more = f" and {count - 5} more" if count > 5 else ""
     return ", ".join(map(str, labels[:5])) + more
 
 

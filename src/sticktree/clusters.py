@@ -44,15 +44,30 @@ class Clusters:
     _rows: npt.NDArray[np.int64]  # the row of X that each datum is
     _outside: FloatArray  # the rows of X that are no data
     _whole_tree: Tree  # of the data; tree_ is of rows
+    _kept: tuple[npt.NDArray[np.int64], FloatArray] | None = None  # some rows, if not all are here
     _flat: dict[int, IntArray]  # clusters of the data at levels that were asked for
 
     @property
     def data_(self) -> FloatArray:
         """The rows of the fit as numbers: categories are codes, lognormal columns logarithms."""
+        if self._kept is not None:
+            raise AttributeError(
+                "data_ is for fits of rows in memory; the rows of this one are elsewhere, and "
+                "rows_at_hand() has some of them"
+            )
         table = np.empty((self._n_rows, self._data.shape[1]))
         table[self._rows] = self._data
         table[self._rows_outside] = self._outside
         return self._preparation.restored(table)
+
+    def rows_at_hand(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
+        """Return numbers of rows of the fit, and these rows as in ``data_``.
+
+        They are all rows, or a sample if the rows of the fit are not in memory.
+        """
+        if self._kept is None:
+            return np.arange(self._n_rows), self.data_
+        return self._kept[0], self._preparation.restored(self._kept[1])
 
     @property
     def _n_rows(self) -> int:

@@ -24,6 +24,8 @@ from sticktree.checks import (
     check_observed,
     is_integer,
 )
+from sticktree.chunks.table import ChunkedTable
+from sticktree.cluster import is_dask
 from sticktree.clusters import check_level
 from sticktree.given import Given, check_algorithm, label_every
 from sticktree.model import Model
@@ -126,6 +128,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         clusters the draws agree best, by the expected adjusted Rand index.
     n_jobs : int or None, default=None
         Threads that run chains; None uses one for each chain and core. Draws do not depend on it.
+        Inside ``joblib.parallel_config`` with another backend, chains run in its processes.
     random_state : int, RandomState, Generator or None, default=None
         The same seed gives the same draws.
     warm_start : bool, default=False
@@ -255,6 +258,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
     _done: Schedule
     _fitted_with: dict[str, str]
     _runs: list[Run]
+    _digest: str  # of the data
     selection_: Selection | None
 
     # ---- learning ----------------------------------------------------------------------------
@@ -265,7 +269,8 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
-            The rows; NaN is missing.
+            The rows; NaN is missing. A dask array or DataFrame stays on the workers of the current
+            ``distributed.Client``; if there is none, it is read into this process.
         y : object
             Not used.
         sample_weight : int array, shape (n_samples,), or None, default=None
@@ -301,7 +306,8 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
             else:
                 runs = self._start(given.work, model, seed, checkpoint)
             with watching(self.progress, self.n_chains, schedule) as watch:
-                finished = sample(runs, schedule, n_jobs, _also_save(watch, checkpoint))
+                saving = _also_save(watch, checkpoint)
+                finished = sample(runs, schedule, n_jobs, saving, given.work)
         if checkpoint is not None:
             for k, run in enumerate(runs):
                 checkpoint.save(k, run)
@@ -311,6 +317,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
         self._preparation, self._runs, self._fitted_with = given.preparation, runs, known
         self._model_, self._done = model, schedule
         self._data, self._rows, self._outside = given.data, given.rows, given.outside
+        self._kept, self._digest = given.kept(), given.digest
         self.algorithm_ = "gibbs" if given.store is None else "parallel"
         self.columns_: Columns = given.preparation.columns
         self.selection_ = selection
@@ -331,9 +338,17 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
 
     def _given(self, X: Any, sample_weight: Any, algorithm: str, going_on: bool) -> Given:  # noqa: N803
         """Read the rows and bring them into the units of the engine."""
+        known = self._preparation if going_on else None
+        if is_dask(X):
+            from sticktree.cluster.given import given_rows
+
+            return given_rows(self, X, sample_weight, algorithm, known)
+        if isinstance(X, ChunkedTable):
+            from sticktree.chunks.given import given_rows as given_chunks
+
+            return given_chunks(self, X, sample_weight, algorithm, known)
         table = self._read(X, reset=not going_on)
         rows = expand(1 if sample_weight is None else sample_weight, len(table.values))
-        known = self._preparation if going_on else None
         return Given.of_table(table, rows, self.standardize, algorithm, known)
 
     def _chosen(
@@ -449,7 +464,7 @@ class DFPMixture(FitDiagram, Predictions, ClusterMixin, BaseEstimator):  # type:
                 f"{changed[0]} must be that of the last fit, {self._fitted_with[changed[0]]}, when "
                 f"warm_start=True goes on, got {known[changed[0]]}"
             )
-        if not np.array_equal(given.data, self._data, equal_nan=True):
+        if given.digest != self._digest:
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
@@ -493,7 +508,7 @@ def _also_save(
 
 def _names_of(X: Any) -> tuple[str, ...] | None:  # noqa: N803
     """Return the names of the rows of a data frame, unless they are only numbered."""
-    index = getattr(X, "index", None)
+    index = None if is_dask(X) else getattr(X, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None
     return tuple(map(str, index))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.preparation import Preparation
-from sticktree.store import MemoryStore, Store, some_rows
+from sticktree.store import SALT, MemoryStore, Store, digest, some_rows
 from sticktree.table import Columns, Table
 
 __all__ = ["Given", "check_algorithm", "label_every"]
@@ -18,6 +18,7 @@ __all__ = ["Given", "check_algorithm", "label_every"]
 ALGORITHMS = ("auto", "gibbs", "parallel")
 MANY = 100_000  # rows, above which "auto" is the parallel sampler
 SOME = 2_000  # rows that choose a model for all, where there are many
+KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory
 LABEL_BYTES = 500_000_000  # of labels that draws of the parallel sampler keep, of all chains
 LEAST_LABELLED = 4  # draws of each chain that have labels, however many rows there are
 
@@ -70,6 +71,19 @@ class Given:
     def work(self) -> FloatArray | Store:
         """What chains are started on."""
         return self.data if self.store is None else self.store
+
+    @property
+    def digest(self) -> str:
+        """A number that is the same for the same rows only."""
+        return digest(self.data) if self.store is None else self.store.digest()
+
+    def kept(self) -> tuple[npt.NDArray[np.int64], FloatArray] | None:
+        """Return numbers of some rows, and these; None if all are in memory."""
+        if self.store is None or len(self.data):
+            return None
+        limit = min(int(2**64 * (KEPT / self.store.shape[0])), 2**64 - 1)
+        picked = self.store.rows(1).sample(SALT, limit)
+        return picked.number.astype(np.int64), picked.y
 
     def some(self) -> FloatArray:
         """Return rows that choose a model: all, or some where there are many."""

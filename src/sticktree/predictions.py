@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.chunkwise import chunkwise
+from sticktree.cluster import is_dask
 from sticktree.clusters import Clusters
 from sticktree.engine import engine_of
+from sticktree.posterior.draws import Draw, Posterior
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.prediction import (
     imputed,
@@ -37,12 +43,16 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
     columns_: Columns
     selection_: Selection | None
 
+    @chunkwise
     def score_samples(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return the log predictive density of every row, in the user's units.
 
         Of a row with missing entries that is the density of those observed, and 0 if there are
-        none.
+        none. Of a dask array or DataFrame the answer is a dask array, computed when it is asked
+        for; so it is with :meth:`predict_proba`, :meth:`predict` and :meth:`transform`.
         """
+        if is_dask(X):
+            return self._lazily("score_samples", X, np.float64)
         x = self._asked(X)
         with one_thread():
             log_density = log_predictive(x, self.posterior_.draws, self._data, self._model_)
@@ -88,19 +98,30 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
         weights = {name: w / total for name, w in weights.items()}
         return Stack(weights, self.selection_, self._preparation, self._data)
 
+    @chunkwise
     def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
         """Return the probability of every row to be with each cluster at a level."""
+        if is_dask(X):
+            width = self._n_clusters(level)
+            return self._lazily("predict_proba", X, np.float64, width, level=level)
         x, level = self._asked(X), self._level(level)
         return self._memberships(x, self._labels_at(level), level)
 
+    @chunkwise
     def predict(self, X: npt.ArrayLike, level: int | None = None) -> IntArray:  # noqa: N803
         """Return the most probable cluster of every row at a level."""
+        if is_dask(X):
+            self._n_clusters(level)
+            return self._lazily("predict", X, np.int32, level=level)
         return np.asarray(self.predict_proba(X, level).argmax(axis=1), dtype=np.int32)
 
+    @chunkwise
     def transform(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return the soft membership of every row in every cluster, level by level."""
         check_is_fitted(self)
         levels = range(1, self._model_.depth + 1)
+        if is_dask(X):
+            return self._lazily("transform", X, np.float64, sum(map(self._n_clusters, levels)))
         return np.hstack([self.predict_proba(X, level) for level in levels])
 
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
@@ -196,6 +217,40 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
             full[0, :, k] = np.argmax(counts, axis=0)
         return full
 
+    def _n_clusters(self, level: int | None) -> int:
+        """Return the number of clusters at a level, which are known from then on."""
+        check_is_fitted(self)
+        return int(self._labels_at(self._level(level)).max()) + 1
+
+    def _lazily(
+        self,
+        method: str,
+        X: Any,  # noqa: N803
+        dtype: npt.DTypeLike,
+        width: int | None = None,
+        **options: Any,
+    ) -> npt.NDArray[Any]:
+        """Return what a method says of each partition of a Dask collection, as a dask array."""
+        from sticktree.cluster import map_rows
+
+        check_is_fitted(self)
+        answer = partial(getattr(self._travelling(method != "score_samples"), method), **options)
+        lazy: npt.NDArray[Any] = map_rows(X, answer, dtype, width)  # as good as one
+        return lazy
+
+    def _travelling(self, with_labels: bool) -> Self:
+        """Return a copy with no more than answers need, to be sent to workers."""
+        light = copy(self)
+        for name in ("_runs", "tree_", "confidence_"):
+            light.__dict__.pop(name, None)
+        light.selection_ = None
+        draws = self.posterior_.draws
+        if not with_labels and draws and "sums_n" in draws[0].parameters:
+            chains = [[_without_labels(d) for d in chain] for chain in self.posterior_.chains]
+            light.posterior_ = Posterior(chains, self._model_.depth)
+            light._data = self._data[:0]
+        return light
+
     def _asked(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return rows that are asked about, in the units of the engine."""
         check_is_fitted(self)
@@ -203,3 +258,7 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         raise NotImplementedError
+
+
+def _without_labels(draw: Draw) -> Draw:
+    return replace(draw, leaf=draw.leaf[:0]) if draw.counts is not None else draw

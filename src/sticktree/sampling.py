@@ -19,7 +19,7 @@ from sticktree.store import Store
 if TYPE_CHECKING:
     from sticktree.engine.interface import ChainLike, SweepInfo
 
-__all__ = ["Run", "Schedule", "sample"]
+__all__ = ["Run", "Schedule", "processes_wanted", "sample"]
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,18 @@ class Run:
             self.n_sweeps += 1
             past = self.n_sweeps - schedule.n_warmup
             if past > 0 and past % schedule.thin == 0:
-                labelled = len(self.draws) % schedule.label_every == 0
+                labelled = (past // schedule.thin - 1) % schedule.label_every == 0
                 self.draws.append(Draw.of(self.chain, labelled))
             yield info
+
+
+def processes_wanted() -> bool:
+    """Tell whether the caller is in ``joblib.parallel_config`` with a backend of processes."""
+    from joblib.parallel import get_active_backend
+
+    # Without a configuration, what is preferred is returned.
+    backend, _ = get_active_backend(prefer="threads")
+    return not getattr(backend, "uses_threads", False)
 
 
 def sample(
@@ -85,13 +94,23 @@ def sample(
     schedule: Schedule,
     n_jobs: int,
     watch: Callable[[int, Run], None] = lambda k, run: None,
+    data: FloatArray | Store | None = None,
 ) -> bool:
     """Sweep all runs in threads until they are done; return False if interrupted.
 
     ``watch(k, run)`` is called after every sweep of run k, from its thread. On Ctrl-C each run
     finishes its sweep, and all draws made so far are kept. What a run draws does not depend on
     the others, nor on ``n_jobs``.
+
+    If joblib was told to use processes, and ``data`` is what the chains were started on, runs are
+    swept there, and watched after each leg.
     """
+    if data is not None and processes_wanted():
+        from sticktree.legs import sample_in_legs, table_of
+
+        table = table_of(data)
+        if table is not None:
+            return sample_in_legs(runs, schedule, table, watch)
     stop = threading.Event()
 
     def work(k: int) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sticktree.engine.parallel.partition import Partition
     from sticktree.engine.parallel.rows import Rows
 
-__all__ = ["MemoryStore", "Store", "digest", "some_rows"]
+__all__ = ["SALT", "MemoryStore", "Store", "digest", "some_rows"]
 
 SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
 

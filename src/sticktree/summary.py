@@ -236,7 +236,10 @@ def _drawn(tree: Tree) -> str:
 
 def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> list[ClusterSummary]:
     found = estimator.labels_
-    scores = _Scores.of(estimator.data_)
+    numbers, values = estimator.rows_at_hand()
+    scores = _Scores.of(values)
+    place = np.full(found.size, -1)
+    place[numbers] = np.arange(numbers.size)
     summaries = []
     order = np.argsort(found, kind="stable")
     ends = np.cumsum(np.bincount(found))
@@ -250,7 +253,7 @@ def _clusters(estimator: DFPMixture, labels: Sequence[str | None] | None) -> lis
                 cluster,
                 members.size,
                 float(estimator.confidence_[members].mean()) if members.size else float("nan"),
-                scores.typical(estimator.columns_, members),
+                scores.typical(estimator.columns_, place[members][place[members] >= 0]),
                 dict(names.most_common()),
             )
         )

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from sticktree.cli.fit_chunks import LargeFile, is_large, large_rows, open_large
 from sticktree.cli.fit_options import (
     LASTING,
     add_options,
@@ -43,6 +44,9 @@ The folder gets plain files:
   model.sticktree  the fitted model, for the other commands and sticktree.load
   run.json         how it came to be: version, parameters, seed, hash of the data, platform, times
 
+Numbers in a Parquet file, an npy file or an array of zarr that would take more than 256 MB of
+memory are read in chunks, unless --algorithm gibbs is asked for, which needs all rows in memory.
+
 A run that is stopped, by Ctrl-C or worse, goes on with --resume to the very draws it would have
 made; its options need not be given again.
 
@@ -55,6 +59,8 @@ examples:
     sticktree fit visits.csv --kinds visits=poisson,ward=categorical --missing '?' -o visits
   some columns by position, the same draws every time, quicker than by default:
     sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
+  more rows than fit into memory:
+    sticktree fit big.parquet --algorithm parallel -o big
   go on after Ctrl-C:
     sticktree fit -o run --resume
 """
@@ -72,7 +78,10 @@ def add_to(commands: Any) -> None:
     )
     parser.set_defaults(run=run, command="fit", parser=parser)
     parser.add_argument(
-        "data", nargs="?", help="CSV, TSV, Parquet or npy, also .gz or .zip; - is standard input"
+        "data",
+        nargs="?",
+        help="CSV, TSV, Parquet or npy, also .gz or .zip; a folder of Parquet files or an array of "
+        "zarr; - is standard input",
     )
     parser.add_argument(
         "-o", "--output", default="run", metavar="FOLDER", help="where the files go [run]"
@@ -105,14 +114,21 @@ def run(options: argparse.Namespace) -> None:
     estimator = estimator_of(
         chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
     )
-    table = read_rows(options.data, {k: chosen[k] for k in READING if k in chosen})
+    table: FileTable | LargeFile
+    if is_large(options.data, chosen):
+        table = open_large(options.data)
+    else:
+        table = read_rows(options.data, {k: chosen[k] for k in READING if k in chosen})
     if before is not None and table.source["sha256"] != before["data"]["sha256"]:
         raise ValueError(
             f"{options.data} is not the file that the run in {folder.path} was started with: its "
             "content is another"
         )
-    rows = rows_of(table, chosen)
-    columns = checked_columns(rows, chosen)
+    if isinstance(table, LargeFile):
+        rows, columns = large_rows(table, chosen)
+    else:
+        rows = rows_of(table, chosen)
+        columns = checked_columns(rows, chosen)
     record = _record(options, chosen, table, rows, columns)
     if before is not None:
         kept = ("started", "seconds", "command", "environment")
@@ -122,7 +138,8 @@ def run(options: argparse.Namespace) -> None:
         folder.discard_checkpoint()  # of another run, which this one must not go on from
     folder.begin(record)
     if not options.quiet:
-        print(f"fitting {len(table):,} rows, seed {chosen['seed']}", file=sys.stderr)
+        how = ", read in chunks" if isinstance(table, LargeFile) else ""
+        print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
         print(spoken_columns(columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
@@ -193,7 +210,7 @@ def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
 def _record(
     options: argparse.Namespace,
     chosen: dict[str, Any],
-    table: FileTable,
+    table: FileTable | LargeFile,
     rows: Rows,
     columns: Columns,
 ) -> dict[str, Any]:
@@ -209,7 +226,7 @@ def _record(
             **table.source,
             "path": options.data,
             "rows": len(table),
-            "missing_cells": int(rows.frame.isna().to_numpy().sum()),
+            "missing_cells": rows.missing_cells,
         },
         "columns": {
             "fitted": dict(zip(columns.names, columns.declared, strict=True)),

@@ -29,6 +29,7 @@ PARAMETERS = {
     "scales": "scales",
     "resolution": "resolution",
     "standardize": "standardize",
+    "algorithm": "algorithm",
     "chains": "n_chains",
     "warmup": "n_warmup",
     "draws": "n_draws",
@@ -147,6 +148,12 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
 
 def _add_sampling(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the sampling")
+    group.add_argument(
+        "--algorithm",
+        choices=["auto", "gibbs", "parallel"],
+        help="move one row at a time, or all rows side by side, which is for many rows [auto: by "
+        "the number of rows]",
+    )
     group.add_argument("--chains", type=int, metavar="K", help="independent chains [4]")
     group.add_argument("--warmup", type=int, metavar="N", help="sweeps thrown away [1000]")
     group.add_argument("--draws", type=int, metavar="N", help="draws kept of each chain [1000]")
@@ -205,7 +212,11 @@ def defaults() -> dict[str, Any]:
     from sticktree.estimator import DFPMixture
 
     signature = inspect.signature(DFPMixture.__init__).parameters
-    return {name: signature[parameter].default for name, parameter in PARAMETERS.items()}
+    return {
+        name: signature[parameter].default
+        for name, parameter in PARAMETERS.items()
+        if parameter in signature
+    }
 
 
 @contextmanager

@@ -16,27 +16,36 @@ if TYPE_CHECKING:
     from sticktree.reading import FileTable
     from sticktree.table import Columns
 
-__all__ = ["Rows", "checked_columns", "rows_of", "spoken_columns"]
+__all__ = ["Rows", "checked_columns", "fitted_columns", "rows_of", "spoken_columns"]
 
 
 @dataclass(frozen=True)
 class Rows:
     """The rows of a file, each column in its role."""
 
-    frame: Any
+    frame: Any  # or a table that is read in chunks
     ids: list[str] | None
     labels: list[str | None] | None
     weights: list[float] | None
     roles: dict[str, Any]
 
+    @property
+    def missing_cells(self) -> int | None:
+        """How many cells are missing, if all were read."""
+        if not hasattr(self.frame, "isna"):
+            return None
+        return int(self.frame.isna().to_numpy().sum())
 
-def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
-    """Give every column its role."""
+
+def fitted_columns(
+    names: list[str], chosen: dict[str, Any]
+) -> tuple[list[str], dict[str, str], dict[str, Any]]:
+    """Return which columns are fitted, kinds that were declared, and the roles of the others."""
     from sticktree.reading.names import pick_column, pick_columns
 
     def named(option: str, pick: Any, wanted: Any) -> Any:
         try:
-            return pick(table.names, wanted)
+            return pick(names, wanted)
         except ValueError as error:
             raise ValueError(f"--{option}: {error}") from None
 
@@ -48,7 +57,7 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
     if len(taken) < sum(name is not None for name in roles.values()):
         twice = Counter(roles.values()).most_common(1)[0][0]
         raise ValueError(f"column {twice!r} can be one of --label, --id and --weights only")
-    fitted = [name for name in table.names if name not in taken]
+    fitted = [name for name in names if name not in taken]
     if "columns" in chosen:
         fitted = named("columns", pick_columns, chosen["columns"])
     dropped = named("drop", pick_columns, chosen.get("drop", []))
@@ -58,17 +67,23 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
     fitted = [name for name in fitted if name not in dropped]
     if not fitted:
         raise ValueError(
-            f"no column is left to fit: the file has {', '.join(map(repr, table.names[:10]))}"
+            f"no column is left to fit: the file has {', '.join(map(repr, names[:10]))}"
         )
     kinds = {named("kinds", pick_column, k): v for k, v in chosen.get("kinds", {}).items()}
     for name in kinds:
         if name not in fitted:
             raise ValueError(f"--kinds: column {name!r} is not fitted")
+    roles["kinds"] = kinds
+    roles["ignored"] = [name for name in names if name not in fitted and name not in taken]
+    return fitted, kinds, roles
+
+
+def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
+    """Give every column its role."""
+    fitted, kinds, roles = fitted_columns(table.names, chosen)
     with telling_options(fitting=True):
         frame = table.typed(fitted, kinds)
     weights = None if roles["weights"] is None else _weights(table, roles["weights"])
-    roles["kinds"] = kinds
-    roles["ignored"] = [name for name in table.names if name not in fitted and name not in taken]
     ids = None
     if roles["id"] is not None:
         ids = [f"row {k}" if w is None else w for k, w in enumerate(table.words(roles["id"]))]

@@ -74,23 +74,31 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
 def read_rows(name: str, reading: dict[str, Any]) -> FileTable:
     """Read a file, or standard input for ``-``, and tell what is to be told about it."""
     from sticktree.reading import read_bytes, read_file
+    from sticktree.reading.folders import read_folder
 
     with telling_options():
         if name == "-":
             content = sys.stdin.buffer.read()
             table = read_bytes(content, "-", **{"format": "csv", **reading})
         else:
-            table = read_file(_existing(Path(name)), **reading)
+            path = _existing(Path(name))
+            table = (read_folder if path.is_dir() else read_file)(path, **reading)
     for note in table.notes:
         print(f"note: {note}", file=sys.stderr)
     return table
 
 
 def _existing(path: Path) -> Path:
+    from sticktree.reading.folders import is_table
+
     if path.is_file():
         return path
     if path.is_dir():
-        raise ValueError(f"{path} is a folder: give a file")
+        if is_table(path):
+            return path
+        raise ValueError(
+            f"{path} is a folder: give a file, a folder of Parquet files or an array of zarr"
+        )
     try:
         near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], 1)
     except OSError:

@@ -20,7 +20,7 @@ from sticktree.reading.dialect import WHITESPACE, find_delimiter, names_in_first
 from sticktree.reading.file_table import FileTable
 from sticktree.reading.names import distinct
 
-__all__ = ["FORMATS", "read_bytes", "read_file"]
+__all__ = ["FORMATS", "load_pandas", "read_bytes", "read_file"]
 
 FORMATS = ("csv", "tsv", "parquet", "npy")
 SUFFIXES = {
@@ -102,7 +102,7 @@ def read_bytes(
             )
     elif format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    _pandas()
+    load_pandas()
     source["format"] = format
     if format == "parquet":
         table = FileTable(_parquet(content, name), False, source, tuple(missing))
@@ -163,7 +163,7 @@ def _text(
     header: bool | None,
     missing: tuple[str, ...],
 ) -> FileTable:
-    pandas = _pandas()
+    pandas = load_pandas()
     if not text.strip():
         raise ValueError(f"{name} is empty")
     if delimiter is None:
@@ -211,7 +211,7 @@ def _text(
 
 
 def _parquet(content: bytes, name: str) -> Any:
-    pandas = _pandas()
+    pandas = load_pandas()
     try:
         import_module("pyarrow.parquet")
     except ImportError:
@@ -228,7 +228,7 @@ def _parquet(content: bytes, name: str) -> Any:
 
 
 def _npy(content: bytes, name: str) -> Any:
-    pandas = _pandas()
+    pandas = load_pandas()
     try:
         array = np.load(io.BytesIO(content), allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
@@ -245,7 +245,8 @@ def _npy(content: bytes, name: str) -> Any:
     return pandas.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
 
 
-def _pandas() -> Any:
+def load_pandas() -> Any:
+    """Return pandas, or say how to install it."""
     try:
         return import_module("pandas")
     except ImportError:

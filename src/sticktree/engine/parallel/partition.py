@@ -15,7 +15,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.parallel.philox import Word, philox, uniform_of
 from sticktree.jit import jit
 
-__all__ = ["BLOCK", "Partition", "partition"]
+__all__ = ["BLOCK", "Partition", "jittered", "partition"]
 
 BLOCK = 128  # rows
 JITTER = np.uint64(3)  # purpose of random numbers
@@ -63,6 +63,26 @@ def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Pa
     _turn(y, filled)
     gap_row = (first + np.flatnonzero(gaps)).astype(np.uint64)
     return Partition(y, row, filled, x[gaps], gap_row)
+
+
+def jittered(part: Partition, jitter: FloatArray) -> Partition:
+    """Return a partition as it would be with ``jitter``, but for the order of its rows."""
+    y, gap_y = part.y.copy(), part.gap_y.copy()
+    _spread_blocks(y, part.row, jitter)
+    _spread_blocks(gap_y[:, :, None], part.gap_row[:, None], jitter)
+    return part._replace(y=y, gap_y=gap_y)
+
+
+@jit
+def _spread_blocks(y: FloatArray, row: Rows, width: FloatArray) -> None:
+    """Add the noise of `_spread` to rows in blocks."""
+    none = np.uint64(0)
+    for block in range(y.shape[0]):
+        for d in range(y.shape[1]):
+            purpose = JITTER + np.uint64(d) * np.uint64(4)
+            for i in range(y.shape[2]):
+                word = philox(row[block, i], none, purpose, none)[0]
+                y[block, d, i] += width[d] * (uniform_of(word) - 0.5)
 
 
 @jit

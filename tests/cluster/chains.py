@@ -1,0 +1,93 @@
+"""Clusters of real processes on this machine, and chains on rows that are held by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+
+from benchmarks.chains import default_model
+from sticktree.cluster import DaskSource
+from sticktree.engine.parallel.measure import measure
+from sticktree.engine.parallel.partition import partition
+from sticktree.engine.parallel.rows import ThreadedRows
+from sticktree.engine.parallel.shared_chain import SharedParallelChain
+
+N, SWEEPS = 3000, 3
+
+
+@contextmanager
+def started(n_workers: int = 2) -> Iterator[Client]:
+    """A cluster with worker processes, and its client."""
+    with (
+        dask.config.set({"distributed.worker.profile.enabled": False}),
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=50,
+        ) as cluster,
+        Client(cluster, timeout="60s", set_as_default=False) as client,
+    ):
+        yield client
+
+
+def table(n: int = N, dimension: int = 3, gaps: bool = False) -> np.ndarray:
+    rng = np.random.default_rng(5)
+    centres = rng.normal(0, 10, (6, dimension))
+    x = centres[rng.integers(6, size=n)] + rng.normal(size=(n, dimension))
+    if gaps:
+        x[rng.random(x.shape) < 0.05] = np.nan
+    return x
+
+
+def chunked(x: np.ndarray, n_parts: int) -> Any:
+    return da.from_array(x, chunks=(-(-len(x) // n_parts), x.shape[1]))
+
+
+def chain_of(X: Any) -> SharedParallelChain:  # noqa: N803
+    """A chain on the rows of a dask collection, on the current client or in this process."""
+    source = DaskSource.of(X)
+    scale = source.measure()
+    return SharedParallelChain(
+        source.store(scale.centre, scale.spread).rows(2), default_model(3), np.random.default_rng(1)
+    )
+
+
+def outcome(
+    chain: SharedParallelChain,
+    n_sweeps: int = SWEEPS,
+    meanwhile: Callable[[int], None] = lambda k: None,
+) -> list[np.ndarray]:
+    """All that a chain has after some sweeps."""
+    for k in range(n_sweeps):
+        meanwhile(k)
+        chain.sweep()
+    tree = chain.tree()
+    return [
+        tree.leaf,
+        tree.parent,
+        tree.level,
+        chain.factor,
+        chain.state.scalars.copy(),
+        np.array(chain.state.levels.tolist()),
+        np.array([chain.rng.random()]),
+    ]
+
+
+def assert_same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
+    for mine, its in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+def in_threads(x: np.ndarray) -> list[np.ndarray]:
+    """What threads give, without Dask."""
+    scale = measure(lambda f: [f(x)])
+    rows = ThreadedRows(partition((x - scale.centre) / scale.spread, 0), 2)
+    return outcome(SharedParallelChain(rows, default_model(3), np.random.default_rng(1)))
