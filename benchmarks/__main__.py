@@ -19,8 +19,10 @@ from benchmarks import (
     memory,
     mixing,
     processes,
+    scale_chunks,
     scale_cold,
     scale_cost,
+    scale_dask,
     scale_growth,
     scale_memory,
     scale_sweep,
@@ -46,6 +48,8 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "scale_cold": scale_cold.rows,
     "scale_growth": scale_growth.rows,
     "scale_memory": scale_memory.rows,
+    "scale_dask": scale_dask.rows,
+    "scale_chunks": scale_chunks.rows,
     "scale_cost": scale_cost.rows,
 }
 SCALE = "scale"  # names all parts that begin so; they take long, and are run when asked for
