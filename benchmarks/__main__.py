@@ -20,6 +20,7 @@ from benchmarks import (
     mixing,
     processes,
     scale_cold,
+    scale_cost,
     scale_growth,
     scale_memory,
     scale_sweep,
@@ -45,6 +46,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "scale_cold": scale_cold.rows,
     "scale_growth": scale_growth.rows,
     "scale_memory": scale_memory.rows,
+    "scale_cost": scale_cost.rows,
 }
 SCALE = "scale"  # names all parts that begin so; they take long, and are run when asked for
 

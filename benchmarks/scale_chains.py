@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.scale_data import Clusters
+from sticktree.checks import FloatArray
 from sticktree.engine.chain import Chain, rebuild
 from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.leaf import Density
 from sticktree.engine.parallel.partition import partition
 from sticktree.engine.parallel.rows import Rows, ThreadedRows
 from sticktree.engine.parallel.shared_chain import SharedParallelChain
@@ -41,8 +43,8 @@ class PlantedChain(SharedParallelChain):
         self._take_over(first, some.number)
         self.told: Components | None = None
 
-    def _told(self, *given: object) -> Components:
-        self.told = super()._told(*given)
+    def _told(self, log_weight: FloatArray, density: Density) -> Components:
+        self.told = super()._told(log_weight, density)
         return self.told
 
     def components(self) -> Components:
@@ -52,7 +54,7 @@ class PlantedChain(SharedParallelChain):
         return self.told
 
 
-def _tree_of(y: np.ndarray, made: Clusters) -> Tree:  # type: ignore[type-arg]
+def _tree_of(y: FloatArray, made: Clusters) -> Tree:
     """Return a tree whose leaves are the clusters nearest to rows, and its nodes their regions."""
     label = np.array([((row - made.centres) ** 2).sum(axis=1).argmin() for row in y])
     present, leaf = np.unique(label, return_inverse=True)

@@ -28,6 +28,12 @@ def seconds_of(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
+def processor_seconds(run: Callable[[], object]) -> float:
+    start = time.thread_time()
+    run()
+    return time.thread_time() - start
+
+
 def median(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 

@@ -85,7 +85,7 @@ class Clusters:
         """Set the consensus tree, the flat clusters and how sure they are."""
         whole = consensus_tree(self.posterior_.labelled, self.depth_)
         self._whole_tree, self._flat = whole, {}
-        kept, first = np.unique(self._rows, return_index=True)
+        kept, first = self._first_data()
         if len(kept) < len(self._rows):
             tree = Tree(whole.parent, whole.leaf[first], time=whole.time, support=whole.support)
             self.tree_ = tree.pruned().compressed()
@@ -214,9 +214,15 @@ class Clusters:
         with one_thread():
             return memberships(x, labels, level, draws, self._data, self._model_)
 
+    def _first_data(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Return the rows that are data, and the first datum of each."""
+        if np.array_equal(self._rows, np.arange(len(self._rows))):  # far faster than to sort
+            return self._rows, self._rows
+        return np.unique(self._rows, return_index=True)
+
     def _data_of(self, rows: npt.ArrayLike | None) -> npt.NDArray[np.int64]:
         """Return the first datum of each row asked for."""
-        kept, first = np.unique(self._rows, return_index=True)
+        kept, first = self._first_data()
         if rows is None:
             return first
         asked = np.asarray(rows)

@@ -18,6 +18,7 @@ from sticktree.cluster import rows as cluster_rows
 from sticktree.cluster.source import cut_up
 from sticktree.engine.parallel.rows import ThreadedRows
 from sticktree.engine.parallel.shared_chain import SharedParallelChain
+from sticktree.store import MemoryStore
 from tests.cluster.chains import N, assert_same, chain_of, chunked, outcome, table
 
 
@@ -95,6 +96,17 @@ def test_labels_of_some_rows_are_those_of_all(client, monkeypatch):
     number = np.arange(chain.state.nodes.size, dtype=np.int32)
     asked = np.array([N - 1, 0, 5, 5, 2000, 600], dtype=np.int32)
     np.testing.assert_array_equal(chain._labels(number, asked), chain._labels(number)[asked])
+
+
+def test_values_are_spread_as_in_memory(client, monkeypatch):
+    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    x, jitter = table(300, gaps=True), np.array([0.5, 0.0, 2.0])
+    store = DaskSource.of(chunked(x, 4)).store(np.zeros(3), np.ones(3))
+    for width in (None, jitter, jitter, 2 * jitter):
+        found = store.rows(1, width).sample(0, 2**64 - 1)
+        expected = MemoryStore(x).rows(1, width).sample(0, 2**64 - 1)
+        np.testing.assert_array_equal(found.number, expected.number)
+        np.testing.assert_array_equal(found.y, expected.y)
 
 
 def digest_of(x, n_parts):

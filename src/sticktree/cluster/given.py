@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from sticktree.cluster.lost import ClusterLostError
 from sticktree.cluster.rows import DaskRows
 from sticktree.cluster.source import DaskSource
 from sticktree.cluster.store import DaskStore
@@ -64,7 +65,12 @@ def given_rows(
     store = source.store(preparation.centre, preparation.spread)
     if known is not None and isinstance(store, DaskStore):
         last = estimator._runs[0].chain.rows
-        if not isinstance(last, DaskRows) or last.digest() != store.digest():
+        of_last = last.store if isinstance(last, DaskRows) else None
+        if isinstance(last, DaskRows) and of_last is None:
+            raise ClusterLostError(
+                "the rows of the last fit stayed on the cluster it was copied from"
+            )
+        if of_last is None or of_last.digest() != store.digest():
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
     none = np.empty((0, source.n_columns))
     data = store.data if isinstance(store, MemoryStore) else none

@@ -18,6 +18,7 @@ from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.rows import Extent, Halved, Picked, Seated
 from sticktree.engine.parallel.sums import Grid
+from sticktree.store import Store
 
 __all__ = ["DaskRows"]
 
@@ -40,14 +41,21 @@ class DaskRows:
         Number of the first row of each.
     session : Session
         The run that they belong to.
+    store : Store or None, default=None
+        Where they come from.
     extent : Extent or None, default=None
         That of all rows, if it is known.
     """
 
     def __init__(
-        self, parts: list[Any], first: list[int], session: Session, extent: Extent | None = None
+        self,
+        parts: list[Any],
+        first: list[int],
+        session: Session,
+        store: Store | None = None,
+        extent: Extent | None = None,
     ) -> None:
-        self.parts, self.first = parts, first
+        self.parts, self.first, self.store = parts, first, store
         self._session: Session | None = session
         self.n_passes = 0
         self.seated: list[Any] | None = None  # futures of the last passes
@@ -69,7 +77,13 @@ class DaskRows:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy has: the rows stay where they are."""
-        gone: dict[str, Any] = {"parts": [], "_session": None, "seated": None, "halved": None}
+        gone: dict[str, Any] = {
+            "parts": [],
+            "_session": None,
+            "store": None,
+            "seated": None,
+            "halved": None,
+        }
         return self.__dict__ | gone
 
     def sample(self, salt: int, limit: int) -> Picked:

@@ -36,13 +36,14 @@ class DaskStore:
 
     @cached_property
     def _rows(self) -> DaskRows:
-        return DaskRows(self.parts, self.first, self.session)
+        return DaskRows(self.parts, self.first, self.session)  # not self: no circle holds rows
 
     def rows(self, n_threads: int, jitter: FloatArray | None = None) -> DaskRows:
         """Return the rows for one chain; how many threads make a pass is up to the cluster."""
+        session = self.session.another()
         if jitter is None:
-            return DaskRows(self.parts, self.first, self.session.another(), self._rows.extent)
-        return DaskRows(self._spread(jitter), self.first, self.session.another())
+            return DaskRows(self.parts, self.first, session, self, self._rows.extent)
+        return DaskRows(self._spread(jitter), self.first, session, self)
 
     def _spread(self, jitter: FloatArray) -> list[Any]:
         """Return the partitions with values spread out; see `Model.jitter`."""

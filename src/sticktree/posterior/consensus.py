@@ -113,21 +113,31 @@ def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
     order = np.random.default_rng(0).permutation(len(draws))[:most_draws]
     tree = draws[order[0]].tree
     position = tree.preorder[tree.leaf]
-    group = np.unique(position, return_inverse=True)[1]
+    group = _renumbered(position)
     if group.max() >= most:  # near leaves are together
         rank = np.argsort(np.argsort(position, kind="stable"))
-        group = np.unique(rank * most // n, return_inverse=True)[1]
+        group = _renumbered(rank * most // n)
     for k in order[1:]:
-        leaf = draws[k].leaf.astype(np.int64)
-        finer = np.unique(group * (int(leaf.max()) + 1) + leaf, return_inverse=True)[1]
+        leaf = draws[k].leaf
+        finer = _renumbered(group * (int(leaf.max()) + 1) + leaf)
         if finer.max() >= most:
             break
         group = finer
-    leaves = np.stack([draws[k].leaf for k in order]).astype(np.int32)
+    leaves = np.empty((len(order), n), dtype=np.int32)
+    for s, k in enumerate(order):
+        leaves[s] = draws[k].leaf
     for _ in range(GROUPING_ROUNDS):
-        better, second, part = most_often_with(leaves, group.astype(np.int64))
-        group = np.unique(better, return_inverse=True)[1]
+        better, second, part = most_often_with(leaves, group)
+        group = _renumbered(better)
     return _parted(group, second, part, most)
+
+
+def _renumbered(number: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return numbers from 0 in the same order, without gaps; in little memory."""
+    if number.max() > number.size:
+        return np.searchsorted(np.unique(number), number)
+    there = np.bincount(number) > 0
+    return np.asarray((np.cumsum(there) - 1)[number], dtype=np.int64)
 
 
 def _parted(
@@ -139,7 +149,7 @@ def _parted(
         step = np.round(2 * n_steps * part).astype(np.int64)  # part is at most a half
         other = np.where(step > 0, second + 1, 0)
         key = (group * n_groups + other) * (n_steps + 1) + step
-        finer: npt.NDArray[np.int64] = np.unique(key, return_inverse=True)[1].astype(np.int64)
+        finer = _renumbered(key)
         if finer.max() < most:
             return finer
     return group.astype(np.int64)

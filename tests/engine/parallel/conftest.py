@@ -12,11 +12,12 @@ from sticktree.engine.parallel.rows import Extent, ThreadedRows, join_picks, mer
 class ManyParts:
     """Rows in several partitions, gone through one after the other in any order."""
 
-    def __init__(self, x, cuts, n_threads=1, order=None):
+    def __init__(self, x, cuts, n_threads=1, order=None, jitter=None):
         bounds = [0, *cuts, len(x)]
         self.firsts = bounds[:-1]
         self.parts = [
-            ThreadedRows(partition(x[a:b], a), n_threads) for a, b in itertools.pairwise(bounds)
+            ThreadedRows(partition(x[a:b], a, jitter), n_threads)
+            for a, b in itertools.pairwise(bounds)
         ]
         self.order = range(len(self.parts)) if order is None else order
         extents = [part.extent for part in self.parts]
@@ -57,14 +58,6 @@ class ManyParts:
         for rows in self.parts:
             final_labels(rows.part, rows.labelled, rows.sided, of_leaf, of_half, out, 0)
         return out if numbers is None else out[numbers]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def threads_for_few_rows():
-    """Let passes over few rows be made in threads too, which else are for many."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sticktree.engine.parallel.rows.ROWS_OF_THREAD", 1)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of
 from tests.engine.parallel.own import replace_rows
 
-N_ROWS, N_DRAWS = 5, 1_000
-N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "1000"))
+N_ROWS, N_DRAWS = 6, 600
+N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "600"))
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_sweeps_and_new_rows_together_keep_the_prior(form, depth, gaps, assert_s
     )
     rows = ThreadedRows(partition(shown(draws[0].data), 0))
     chain = OwnParallelChain(rows, engine_model(priors), rng)
-    chained = []
+    chain.n_rounds, chained = 1, []
     for sweep in range(N_SWEEPS + 100):
         chain.sweep()
         tree, phi = chain.tree(), engine.phi_of(chain.state)

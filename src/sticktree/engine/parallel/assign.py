@@ -106,20 +106,17 @@ def _bounds(
     """Fill in bounds on the log weight of every leaf for rows in a box; return the best lower."""
     dimension, best = low.size, -math.inf
     full = told.root.shape[0] > 0
-    middle, reach = 0.5 * (low + high), 0.5 * math.sqrt(((high - low) ** 2).sum())
+    middle, reach = 0.5 * (low + high), 0.5 * (high - low)
     for k in range(told.log_weight.size):
         near, far = 0.0, 0.0
         if full:
-            norm = 0.0
             for d in range(dimension):
-                t = 0.0
+                t, slack = 0.0, 0.0
                 for e in range(d + 1):
                     t += told.root[k, d, e] * (middle[e] - told.centre[k, e])
-                    norm += told.root[k, d, e] ** 2
-                near += t * t
-            # The norm of B is at most the root of its sum of squares.
-            centre, slack = math.sqrt(near), math.sqrt(norm) * reach
-            near, far = max(centre - slack, 0.0) ** 2, (centre + slack) ** 2
+                    slack += abs(told.root[k, d, e]) * reach[e]
+                near += max(abs(t) - slack, 0.0) ** 2
+                far += (abs(t) + slack) ** 2
         else:
             for d in range(dimension):
                 left, right = told.centre[k, d] - low[d], high[d] - told.centre[k, d]
@@ -220,6 +217,7 @@ def assign_blocks(
     full = told.root.shape[0] > 0
     key, sweep, salt = told.words[KEY], told.words[SWEEP], told.words[SALT]
     x, y = np.empty((dimension, BLOCK)), np.empty(dimension)
+    off = np.empty((dimension, BLOCK))
     low, high = np.empty(dimension), np.empty(dimension)
     lower, upper, values = np.empty(n_leaves), np.empty(n_leaves), np.empty(n_leaves)
     near = np.empty(n_leaves, dtype=np.int64)
@@ -244,7 +242,7 @@ def assign_blocks(
             largest[i] = -math.inf
             total[i] = 0.0
         for j in range(size):
-            _weigh(told, near[j], x, full, rank, logs[j], largest)
+            _weigh(told, near[j], x, full, rank, logs[j], largest, off, shifted)
         for j in range(size):
             for i in range(BLOCK):
                 shifted[i] = logs[j, i] - largest[i]
@@ -297,22 +295,31 @@ def _weigh(
     rank: npt.NDArray[np.uint64],
     logs: FloatArray,
     largest: FloatArray,
+    off: FloatArray,
+    turned: FloatArray,
 ) -> None:
-    """Fill in the log weights of a leaf for all rows of a block, and follow the largest."""
+    """Fill in the log weights of a leaf for all rows of a block, and follow the largest.
+
+    ``off`` and ``turned`` are room for a block and for one number for each of its rows.
+    """
     for i in range(BLOCK):
         logs[i] = 0.0
     for d in range(x.shape[0]):
         if full:
             for i in range(BLOCK):
-                t = 0.0
-                for e in range(d + 1):
-                    t += told.root[k, d, e] * (x[e, i] - told.centre[k, e])
-                logs[i] += t * t
+                off[d, i] = x[d, i] - told.centre[k, d]
+                turned[i] = 0.0
+            for e in range(d + 1):
+                factor = told.root[k, d, e]
+                for i in range(BLOCK):
+                    turned[i] += factor * off[e, i]
+            for i in range(BLOCK):
+                logs[i] += turned[i] * turned[i]
         else:
             centre, precision = told.centre[k, d], told.precision[k, d]
             for i in range(BLOCK):
-                off = x[d, i] - centre
-                logs[i] += precision * off * off
+                away = x[d, i] - centre
+                logs[i] += precision * away * away
     top, limit = told.log_weight[k], told.limit[k]
     for i in range(BLOCK):
         value = top - 0.5 * logs[i] if rank[i] > limit else -math.inf

@@ -27,7 +27,7 @@ from sticktree.model import Model
 
 __all__ = ["OwnParallelChain"]
 
-FIRST_ROWS, FIRST_SWEEPS = 2000, 20  # with which a chain of the other kind makes the first tree
+FIRST_ROWS, FIRST_SWEEPS = 2000, 100  # with which a chain of the other kind makes the first tree
 ROOM = 256  # leaves that a state has room for at first
 OF_NODES = ("nodes", "coordinates")  # arrays of a state that have a row for each node
 OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")

@@ -48,6 +48,7 @@ CHUNKS = 4  # for each thread: threads that are done early take over from the ot
 ROWS_OF_THREAD = 8192  # fewer are done before a thread has started
 
 Result = TypeVar("Result")
+Cut = tuple[int, int, int, int]  # a range of blocks, and one of rows with gaps
 
 
 class Extent(NamedTuple):
@@ -194,7 +195,7 @@ def pick(
     salt: int,
     limit: int,
     labelled: Labelled | None = None,
-    cut: tuple[int, int, int, int] | None = None,
+    cut: Cut | None = None,
 ) -> Picked:
     """Return the rows of a partition, or of some blocks and gaps of it, of rank below the limit."""
     words = np.uint64(salt), np.uint64(limit)
@@ -291,7 +292,7 @@ class ThreadedRows:
         """Let every row choose its leaf."""
         limits = int(told.words[PICK_SALT]), int(told.words[PICK])
 
-        def work(*cut: int) -> Seated:
+        def work(*cut: *Cut) -> Seated:
             tally = assign(self.part, told, self.labelled, cut)
             return Seated(tally, pick(self.part, *limits, self.labelled, cut))
 
@@ -319,9 +320,7 @@ class ThreadedRows:
         return out if numbers is None else out[numbers]
 
 
-def assign(
-    part: Partition, told: Components, labelled: Labelled, cut: tuple[int, int, int, int]
-) -> Tally:
+def assign(part: Partition, told: Components, labelled: Labelled, cut: Cut) -> Tally:
     """Let some of the rows of a partition choose their leaves: a range of blocks, one of gaps."""
     tally = empty_tally(told.log_weight.size, part.y.shape[1], told.kind)
     if cut[0] < cut[1]:
@@ -337,7 +336,7 @@ def halve(
     labelled: Labelled,
     sided: Sided,
     grid: Grid,
-    cut: tuple[int, int, int, int],
+    cut: Cut,
 ) -> Halved:
     """Let some of the rows of a partition choose their halves."""
     n_units = len(units.pins)

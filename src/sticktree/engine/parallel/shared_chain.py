@@ -31,7 +31,7 @@ from sticktree.model import Model
 
 __all__ = ["SharedParallelChain"]
 
-FIRST_ROWS, FIRST_SWEEPS = 2000, 20  # with which a chain of the other kind makes the first tree
+FIRST_ROWS, FIRST_SWEEPS = 2000, 50  # with which a chain of the other kind makes the first tree
 ROOM = 256  # leaves that a state has room for at first
 
 

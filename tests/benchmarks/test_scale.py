@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from benchmarks.__main__ import PARTS, asked_for
+from benchmarks.scale_chains import planted
+from benchmarks.scale_cost import size
+from benchmarks.scale_data import clusters
+from benchmarks.scale_sweep import allowed_by_processors, overlapping
+from sticktree.engine.parallel.components import Components
+
+
+def test_scale_is_run_when_asked_for():
+    assert not any(part.startswith("scale") for part in asked_for([]))
+    assert asked_for(["scale"]) == [part for part in PARTS if part.startswith("scale_")]
+    assert asked_for(["imports", "scale_cold"]) == ["imports", "scale_cold"]
+
+
+@pytest.mark.parametrize(("dimension", "equal"), [(2, True), (3, False)])
+def test_the_density_is_that_of_the_model_that_made_the_rows(dimension, equal):
+    made = clusters(2_000, dimension, 7, equal=equal, n_test=50, seed=3)
+    np.testing.assert_allclose(made.data.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(made.data.std(axis=0), 1.0)
+    density = sum(
+        weight * multivariate_normal(centre, np.diag(made.noise**2)).pdf(made.test)
+        for weight, centre in zip(made.weights, made.centres, strict=True)
+    )
+    assert made.log_density() == pytest.approx(np.log(density).mean())
+
+
+def test_rows_are_near_their_centres():
+    made = clusters(5_000, 2, 9, seed=1)
+    away = ((made.data[:, None] - made.centres) / made.noise) ** 2
+    # The nearest centre is no further than the own one, whose square is 2 on average.
+    assert away.sum(axis=2).min(axis=1).mean() < 2.1
+
+
+def test_chains_start_with_a_leaf_for_each_cluster():
+    chain = planted(clusters(3_000, 2, 12), n_threads=1, n_sweeps=0)
+    assert chain.leaves.size == 12
+    chain.sweep()
+    assert chain.sums.n.sum() == 3_000
+
+
+def test_leaves_on_top_of_each_other_have_the_same_weight_in_all():
+    told = planted(clusters(3_000, 2, 5), n_threads=1, n_sweeps=0).components()
+    crowd = overlapping(told, 4)
+    assert crowd.log_weight.size == 4 * told.log_weight.size
+    assert np.exp(crowd.log_weight).sum() == pytest.approx(np.exp(told.log_weight).sum())
+
+
+def test_bytes_are_those_of_all_arrays():
+    told = Components(*[np.zeros(3)] * 8, kind=0, impute=False, grid=np.zeros(4))
+    assert size(told) == 8 * 24 + 2 * 8 + 32
+
+
+def test_what_one_thread_does_alone_is_not_halved():
+    def nothing_in_threads(n_threads):
+        return lambda: sum(range(400_000))
+
+    # All is done by the thread that asks: two threads would gain nothing.
+    assert allowed_by_processors(nothing_in_threads) == pytest.approx(1.0, abs=0.4)
