@@ -11,7 +11,7 @@ import pytest
 
 from sticktree.engine.node_split import node_split_sweep
 from sticktree.engine.parallel.assign import empty_tally
-from sticktree.engine.parallel.blocks import FIRST, Blocks, add_blocks, on_grid
+from sticktree.engine.parallel.blocks import FIRST, Blocks, add_blocks, choose_leaves, on_grid
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES, SUMS, Components, n_sums
 from sticktree.engine.parallel.philox import mix
 from sticktree.engine.parallel.shared_chain import SharedParallelChain
@@ -143,6 +143,28 @@ def test_blocks_are_tallied_as_their_rows(kind):
     ranks = {mix(np.uint64(FIRST + m), told.words[3]): FIRST + m for m in (0, 2)}
     assert tally.rank[2] == min(ranks)
     assert tally.anchor[2] == ranks[min(ranks)]
+
+
+def test_blocks_keep_to_their_ranks_and_anchors_stay():
+    rng = np.random.default_rng(0)
+    blocks = blocks_of([rng.normal(size=(1, 2)) for _ in range(200)])
+    told = components(SUMS, "shared", 3, 2, rng)
+    ranks = np.array([mix(number, told.words[2]) for number in blocks.number])
+    order = np.argsort(ranks)
+    # The anchors are the first, the third and the hundredth; all leaves attract the same.
+    anchors = order[[0, 2, 100]]
+    told = told._replace(
+        limit=ranks[anchors],
+        anchor=blocks.number[anchors],
+        log_weight=np.zeros(3),
+        centre=np.zeros((3, 2)),
+    )
+    leaf = choose_leaves(blocks, told)
+    assert leaf[anchors].tolist() == [0, 1, 2]
+    assert leaf[order[1]] == 0
+    assert set(leaf[order[3:100]]) == {0, 1}
+    late = np.bincount(leaf[order[101:]], minlength=3)
+    assert (late > 15).all()  # of 99, 33 each are expected: by chance once in 10,000
 
 
 def test_large_sums_fit_their_grid():
