@@ -16,6 +16,7 @@ from sticktree.checks import FloatArray, check_integer, check_not_infinite
 from sticktree.chunks.table import ChunkedTable
 from sticktree.cluster import is_dask
 from sticktree.drift import Batch, DriftWarning, Stream, foresee
+from sticktree.engine import parallel_chain_of
 from sticktree.given import label_every
 from sticktree.model import Model
 from sticktree.packing import pack_chain, unpack_chain
@@ -25,7 +26,7 @@ from sticktree.preparation import Preparation
 from sticktree.progress import watching
 from sticktree.sampling import Run, Schedule, sample
 from sticktree.store import MemoryStore, digest
-from sticktree.table import Table
+from sticktree.table import Columns, Table
 
 if TYPE_CHECKING:
     from sticktree.engine.parallel.chain import ParallelChain
@@ -42,6 +43,7 @@ class Streaming:
     thin: int
     progress: bool | None
     algorithm_: str
+    columns_: Columns
     posterior_: Posterior
     diagnosis_: Diagnosis
     stream_: Stream
@@ -143,7 +145,7 @@ class Streaming:
         )
         self._runs, self._done, self.stream_ = runs, schedule, known.plus(batch)
         self._data, self._rows, self._outside = x, np.arange(len(x)), x[:0]
-        self._digest = digest(x)
+        self._digest, self.algorithm_ = digest(x), "parallel"
         self.posterior_ = Posterior([run.draws for run in runs], self._model_.depth)
         self._summarise(self._names_of(X))
         self.diagnosis_ = diagnose(self.posterior_)
@@ -153,11 +155,10 @@ class Streaming:
 
     def _check_stream(self) -> None:
         """Say what is in the way of a further batch."""
-        if self.algorithm_ != "parallel":
+        others = sorted(set(self.columns_.kinds) - {"gaussian"})
+        if others:
             raise ValueError(
-                f"partial_fit must follow a fit of the parallel sampler, got one with algorithm="
-                f'{self.algorithm_!r}; fit with algorithm="parallel", or call partial_fit from '
-                "the first batch on"
+                f"partial_fit is for gaussian and lognormal columns only, got {', '.join(others)}"
             )
         if self._kept is not None:
             raise ValueError(
@@ -187,8 +188,13 @@ class Streaming:
         old, new = MemoryStore(self._data), MemoryStore(x)
         runs = []
         for run in self._runs:
-            chain = unpack_chain(pack_chain(run.chain), old, self._model_)
-            rows = new.rows(self._threads_of_chain(), self._model_.jitter(x.shape[1]))
+            jitter = self._model_.jitter(x.shape[1])
+            if self.algorithm_ == "gibbs":
+                chain = unpack_chain(pack_chain(run.chain), self._data, self._model_)
+                chain = parallel_chain_of(self._model_).following(chain, old.rows(1, jitter))
+            else:
+                chain = unpack_chain(pack_chain(run.chain), old, self._model_)
+            rows = new.rows(self._threads_of_chain(), jitter)
             cast("ParallelChain", chain).follow(rows)
             runs.append(Run(chain))
         return runs

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sticktree
+import sticktree.tree.newick
 from sticktree import DFPMixture, Tree
 from sticktree.cli.fit_options import LASTING, PARAMETERS, defaults, estimator_of
 from sticktree.run_folder import FILES, RunFolder
@@ -309,12 +310,12 @@ def test_without_pandas_it_is_said_what_to_install(flowers, tmp_path, told, monk
 
 
 def test_a_disk_that_is_full_leaves_a_run_that_can_go_on(flowers, tmp_path, told, monkeypatch):
-    def full(self, **kwargs):
+    def full(self, *arguments, **kwargs):
         raise OSError(28, "No space left on device", "tree.nwk")
 
     command = ["fit", flowers, "-o", tmp_path / "run", "--columns", "1-2", *QUICK]
     with monkeypatch.context() as patch:
-        patch.setattr(Tree, "to_newick", full)
+        patch.setattr(sticktree.tree.newick, "newick_pieces", full)
         code, _, err = told(*command)
     assert code == 1
     assert "cannot write tree.nwk: No space left on device" in err

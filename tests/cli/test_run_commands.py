@@ -6,6 +6,7 @@ import re
 import shutil
 
 import numpy as np
+import pandas
 import pytest
 from scipy.cluster.hierarchy import is_valid_linkage
 
@@ -52,6 +53,7 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     from sticktree import DFPMixture
 
     (run.parent / "data.csv").write_text("a,b\n1.5,2.5\n2.5,2\n3,4\n")
+    pandas.read_csv(run.parent / "data.csv").to_parquet(run.parent / "big.parquet")
     rows = [f"{k},{'AB'[k % 2]},{k * k / 10}" for k in range(9)]
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
     shapes = []
@@ -63,11 +65,13 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 5
+    assert len(found) == 7
     for words in found:
+        if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
+            continue
         code, _, err = told(*words)
         assert code == 130, err
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2)]
+    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (3, 2)]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)

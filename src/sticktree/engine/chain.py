@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.datum import datum_sweep, move_data
-from sticktree.engine.effort import Effort
 from sticktree.engine.gaps import Gaps
 from sticktree.engine.interface import SweepInfo
 from sticktree.engine.leave_one_out import leave_one_out
@@ -39,6 +38,7 @@ from sticktree.tree import Tree
 
 __all__ = ["Chain", "SweepInfo", "rebuild", "set_parameters"]
 
+MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
 
 
@@ -86,7 +86,6 @@ class Chain(SharedNoise):
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.model = model
         self.rng = rng
-        self.effort = Effort()
         self.words = random_state(rng)
         self._keep(data)
         if self.gaps.row.size:
@@ -159,7 +158,6 @@ class Chain(SharedNoise):
             "leaf": state.leaf.copy(),
             "factor": self.factor.copy(),
             "words": self.words.copy(),
-            "effort": self.effort.saved(),
             **self._imputed(),
         }
 
@@ -178,7 +176,6 @@ class Chain(SharedNoise):
         if chain.gaps.row.size:
             chain.raw[chain.missing] = snapshot["imputed"]
         chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
-        chain.effort = Effort.restored(snapshot.get("effort"))
         shape = np.ones(model.depth)
         chain.state = empty_state(chain.raw, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
         state = chain.state
@@ -194,10 +191,10 @@ class Chain(SharedNoise):
     def sweep(self) -> SweepInfo:
         """Apply every move once, or as often as the size of the tree asks for."""
         state, words = self.state, self.words
-        effort = self.effort.next(int(state.sizes[ALIVE]))
         moved = datum_sweep(state, words)
-        n_regrafts, n_splits = effort.n_regrafts, effort.n_splits
+        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
         regrafted = regraft_sweep(state, words, n_regrafts)
+        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
         split_merged = split_merge_sweep(state, words, n_splits)
         nodes_split = node_split_sweep(state, words, n_splits)
         if self.gaps.row.size:

@@ -102,6 +102,9 @@ class ParallelChainMaker(Protocol):
     ) -> ChainLike:
         """Return a chain that goes on where a snapshot was taken."""
 
+    def following(self, chain: Any, rows: Rows) -> ChainLike:
+        """Return a chain that goes on from one of the other kind, which has the same rows."""
+
 
 class Predictive(Protocol):
     """The predictive distribution of the next row given one draw: a mixture of K components.

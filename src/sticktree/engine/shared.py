@@ -45,7 +45,7 @@ class SharedNoise:
     @property
     def n_data(self) -> int:
         """Number of rows in the tree."""
-        return int(self.state.nodes[ROOT]["n"])
+        return int(self.state.nodes["n"][ROOT])
 
     def _squares(self) -> FloatArray:
         """Return Yᵀ Y/r in the coordinates whitened by Σ, in the form that Σ has."""

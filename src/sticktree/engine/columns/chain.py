@@ -25,7 +25,6 @@ from sticktree.engine.columns.state import (
     empty_state,
 )
 from sticktree.engine.columns.structure import load_tree
-from sticktree.engine.effort import Effort
 from sticktree.engine.interface import SweepInfo
 from sticktree.engine.random import RandomState, random_state
 from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, MADE, UNLISTED, tree_of
@@ -36,6 +35,7 @@ from sticktree.tree import Tree
 
 __all__ = ["ColumnsChain", "leave_one_out", "rebuild", "set_parameters"]
 
+MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 FRESH = 3  # draws of a new branch that stand for all, in a density
 
 
@@ -63,7 +63,6 @@ class ColumnsChain(OwnNoise):
 
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
-        self.effort = Effort()
         self.state = empty_state(data, model)
         self.layout = model.layout(data.shape[1])
         self.gaps: npt.NDArray[np.bool_] | None = None
@@ -75,10 +74,10 @@ class ColumnsChain(OwnNoise):
     def sweep(self) -> SweepInfo:
         """Apply every move once, or as often as the size of the tree asks for."""
         state, words = self.state, self.words
-        effort = self.effort.next(int(state.sizes[ALIVE]))
         moved = move_data(state, np.arange(state.leaf.size), words)
-        n_regrafts, n_splits = effort.n_regrafts, effort.n_splits
+        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
         regrafted = regraft_sweep(state, words, n_regrafts)
+        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
         split_merged = split_merge_sweep(state, words, n_splits)
         nodes_split = node_split_sweep(state, words, n_splits)
         self.move_parameters()
@@ -98,7 +97,6 @@ class ColumnsChain(OwnNoise):
             saved[name] = getattr(state, name).copy()
         saved["imputed"] = self._imputed()
         saved["words"] = self.words.copy()
-        saved["effort"] = self.effort.saved()
         return saved
 
     @classmethod
@@ -113,7 +111,6 @@ class ColumnsChain(OwnNoise):
         chain = cls.__new__(cls)
         chain._begin(data, model, rng)
         chain.words = snapshot["words"].copy()
-        chain.effort = Effort.restored(snapshot.get("effort"))
         state = chain.state
         for name in ("nodes", "coordinates"):
             getattr(state, name)[: len(snapshot[name])] = snapshot[name]

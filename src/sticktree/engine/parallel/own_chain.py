@@ -64,6 +64,15 @@ class OwnParallelChain(OwnNoise, ParallelChain):
             first.sweep()
         self._take_over(first, some.number)
 
+    @classmethod
+    def following(cls, chain: ColumnsChain, rows: Rows) -> OwnParallelChain:
+        """Return a chain that goes on from one of the other kind, which has the same rows."""
+        new = cls.__new__(cls)
+        new.model, new.rng = chain.model, chain.rng
+        new._set_up(rows)
+        new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
+        return new
+
     def _set_up(self, rows: Rows) -> None:
         """Set up what depends on the model and the rows, but not on a tree."""
         model = self.model

@@ -64,6 +64,16 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         self._read_rows()
         self._take_over(first, some.number)
 
+    @classmethod
+    def following(cls, chain: Chain, rows: Rows) -> SharedParallelChain:
+        """Return a chain that goes on from one of the other kind, which has the same rows."""
+        new = cls.__new__(cls)
+        new.model, new.rng = chain.model, chain.rng
+        new._begin(rows)
+        new._read_rows()
+        new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
+        return new
+
     def _read_rows(self) -> None:
         self.impute = self.rows.extent.gaps
         self._whole_products = self._float_products(self.rows.products(self.grids[1]))
