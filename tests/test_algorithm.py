@@ -161,3 +161,31 @@ def test_both_samplers_agree_on_real_data(name):
         other, its_error = scores["parallel"][1][key]
         spread = np.hypot(error, its_error)
         assert abs(mean - other) < 4 * spread + 0.05 * abs(mean), (key, mean, other, spread)
+
+
+def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_path, fitted, blobs):
+    import sticktree.clusters as clusters
+
+    monkeypatch.setattr(clusters, "AT_ONCE", 100)
+    mixture = fit(blobs)
+    assert "labels_" not in vars(mixture)
+    assert mixture.score(blobs[:9]) == fitted.score(blobs[:9])
+    sticktree.save(mixture, tmp_path / "fit.sticktree")
+    for later in (mixture, sticktree.load(tmp_path / "fit.sticktree")):
+        np.testing.assert_array_equal(later.labels_, fitted.labels_)
+        assert later.tree_ == fitted.tree_
+        assert "_awaiting" not in vars(later)
+    with pytest.raises(AttributeError, match="has no attribute 'labels_'"):
+        _ = DFPMixture().labels_
+
+
+def test_summaries_that_fail_are_made_another_time(monkeypatch, blobs):
+    import sticktree.clusters as clusters
+
+    monkeypatch.setattr(clusters, "AT_ONCE", 100)
+    mixture = fit(blobs)
+    with monkeypatch.context() as patch:
+        patch.setattr(clusters, "consensus_tree", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            _ = mixture.tree_
+    assert mixture.tree_.n_data == len(blobs)

@@ -24,6 +24,11 @@ from sticktree.tree import Tree
 __all__ = ["Clusters", "check_level"]
 
 
+AT_ONCE = 2_000_000
+"""Up to so many rows a fit ends with summaries; above, they are made when first asked for."""
+SUMMARIES = frozenset({"tree_", "level_", "labels_", "confidence_", "_whole_tree", "_flat"})
+
+
 class Clusters:
     """The part of a mixture that answers about its own rows.
 
@@ -80,6 +85,27 @@ class Clusters:
         if not len(self._outside):
             return np.empty(0, dtype=np.int64)
         return np.setdiff1d(np.arange(self._n_rows), self._rows)
+
+    def _summarise_in_time(self, names: tuple[str, ...] | None) -> None:
+        """Set the summaries now, or when they are first asked for if the rows are very many."""
+        for name in SUMMARIES:
+            self.__dict__.pop(name, None)
+        if len(self._rows) > AT_ONCE:
+            self._awaiting = names
+        else:
+            self._summarise(names)
+
+    def __getattr__(self, name: str) -> Any:
+        """Make the summaries if one is asked for that was put off."""
+        if name not in SUMMARIES or "_awaiting" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        names = self.__dict__.pop("_awaiting")
+        try:
+            self._summarise(names)
+        except BaseException:
+            self._awaiting = names
+            raise
+        return getattr(self, name)
 
     def _summarise(self, names: tuple[str, ...] | None) -> None:
         """Set the consensus tree, the flat clusters and how sure they are."""

@@ -161,6 +161,8 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
         numbered in the order of the tree; see :meth:`cluster` for others.
     confidence_ : float array, shape (n_samples,)
         Posterior probability of each row to be with the others of its cluster.
+        Of more than 2,000,000 rows, ``tree_``, ``level_``, ``labels_`` and ``confidence_`` are
+        computed when one of them is first asked for.
     diagnosis_ : Diagnosis
         R-hat and effective sample sizes.
     depth_, covariance_type_, leaf_noise_ : int, str, str
@@ -345,7 +347,7 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self._summarise(_names_of(X))
+        self._summarise_in_time(_names_of(X))
         self.diagnosis_: Diagnosis = diagnose(self.posterior_)
         self._warn_of_disagreement()
         return self
