@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SALT", "MemoryStore", "Store", "digest", "some_rows"]
 
+CHUNK = 65_536  # rows that are copied at a time
 SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
 
 
@@ -74,8 +75,12 @@ class MemoryStore:
 
 def digest(data: FloatArray) -> str:
     """Return a number that is the same for the same rows only."""
-    table = np.where(np.isnan(data), np.nan, data)  # NaN has many forms, and all are the same
-    return hashlib.sha256(np.ascontiguousarray(table).tobytes()).hexdigest()
+    found = hashlib.sha256()
+    for start in range(0, len(data), CHUNK):
+        part = data[start : start + CHUNK]
+        # NaN has many forms, and all are the same.
+        found.update(np.ascontiguousarray(np.where(np.isnan(part), np.nan, part)).tobytes())
+    return found.hexdigest()
 
 
 def some_rows(store: Store, most: int) -> FloatArray:

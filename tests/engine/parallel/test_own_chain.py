@@ -131,12 +131,10 @@ def test_a_state_that_is_full_is_replaced_by_a_larger_one(form, monkeypatch):
     rng = np.random.default_rng(7)
     y = rng.standard_normal((300, 2))
     monkeypatch.setattr(own_chain, "ROOM", 8)
-    monkeypatch.setattr(own_chain, "MORE", 1)
     chain = OwnParallelChain(ThreadedRows(partition(y, 0)), model_with(form), rng)
     before, phi = chain.log_joint(), engine.phi_of(chain.state)
-    monkeypatch.setattr(own_chain, "MORE", 10_000)
     size = chain.state.nodes.size
-    chain._make_room()
+    chain._make_room(10_000)
     chain._settle()
     assert chain.state.nodes.size > size
     assert chain.log_joint() == before

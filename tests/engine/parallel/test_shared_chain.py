@@ -124,6 +124,31 @@ def test_a_snapshot_goes_on_to_the_identical_draws(blobs, rows_of):
     assert_same_draw(chain.draw(labelled=True), again.draw(labelled=True))
 
 
+def test_room_for_more_leaves_changes_nothing(blobs, rows_of):
+    model = Model(np.array([0.4, 0.7]), covariance_type="full")
+    chains = [
+        SharedParallelChain(rows_of(blobs), model, np.random.default_rng(0)) for _ in range(2)
+    ]
+    chains[1]._make_room(5000)
+    assert chains[1].state.leaves.size > 5000
+    for chain in chains:
+        for _ in range(3):
+            chain.sweep()
+    assert_same_draw(*(chain.draw(labelled=True) for chain in chains))
+
+
+def test_room_is_made_before_leaves_come(blobs, rows_of, monkeypatch):
+    model = Model(np.array([0.4, 0.7]), covariance_type="full")
+    chain = SharedParallelChain(rows_of(blobs), model, np.random.default_rng(0))
+    asked = []
+    make_room = chain._make_room
+    monkeypatch.setattr(chain, "_make_room", lambda n: (asked.append(n), make_room(n)))
+    for _ in range(6):
+        chain.sweep()
+        assert chain.state.leaves.size > chain.leaves.size
+    assert max(asked) >= chain.leaves.size
+
+
 def test_predictions_need_no_rows(blobs, rows_of):
     model = Model(np.array([0.4, 0.7]), covariance_type="full")
     draw = run(rows_of(blobs), model, 5)

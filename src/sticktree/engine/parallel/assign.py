@@ -37,6 +37,7 @@ __all__ = [
     "is_diagonal",
     "log_observed",
     "log_weight",
+    "own_copy",
     "tally_row",
     "transform_block",
 ]
@@ -209,10 +210,33 @@ def _exponentials(x: FloatArray, out: FloatArray, power: npt.NDArray[np.int64]) 
 
 
 @jit
+def own_copy(told: Components) -> Components:
+    """Return a copy for one thread.
+
+    References to arrays are counted in every call of a function that takes them. Threads that
+    count the same ones wait for each other.
+    """
+    return Components(
+        told.log_weight.copy(),
+        told.centre.copy(),
+        told.precision.copy(),
+        told.transform.copy(),
+        told.root.copy(),
+        told.limit.copy(),
+        told.anchor.copy(),
+        told.words.copy(),
+        told.kind,
+        told.impute,
+        told.grid.copy(),
+    )
+
+
+@jit
 def assign_blocks(
     part: Partition, first: int, last: int, told: Components, labels: Labels, tally: Tally
 ) -> None:
     """Let the rows of some blocks choose their leaves; ``labels`` has the shape of ``part.row``."""
+    told = own_copy(told)
     dimension, n_leaves = part.y.shape[1], told.log_weight.size
     full = told.root.shape[0] > 0
     key, sweep, salt = told.words[KEY], told.words[SWEEP], told.words[SALT]
@@ -398,6 +422,7 @@ def assign_gaps(
     tally: Tally,
 ) -> None:
     """Let some of the rows with gaps choose by what is observed, then draw what is missing."""
+    told = own_copy(told)
     dimension, n_leaves = part.gap_y.shape[1], told.log_weight.size
     key, sweep, salt = told.words[KEY], told.words[SWEEP], told.words[SALT]
     values = np.empty(n_leaves)

@@ -95,6 +95,10 @@ class ParallelChain:
         """Return a number for the place above each leaf, and how many leaves hang there."""
         raise NotImplementedError
 
+    def _make_room(self, n_leaves: int) -> None:
+        """Move to a larger state if this one has no room for so many leaves."""
+        raise NotImplementedError
+
     def _split(self, leaf: int) -> int:
         """Return a new leaf beside a leaf."""
         raise NotImplementedError
@@ -421,6 +425,7 @@ class ParallelChain:
     ) -> None:
         """Give each unit the form that was decided on, and its leaves their sums."""
         a, b, merging = chosen.a, chosen.b, chosen.merging
+        self._make_room(self.leaves.size + int((two & ~merging).sum()))
         of_halves = self._sums(halves)
         keep = np.ones(self.leaves.size, dtype=bool)
         new_leaves, new_halves = [], []

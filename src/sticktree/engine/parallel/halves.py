@@ -23,6 +23,7 @@ from sticktree.engine.parallel.assign import (
     is_diagonal,
     log_observed,
     log_weight,
+    own_copy,
     tally_row,
     transform_block,
 )
@@ -94,6 +95,7 @@ def halve_blocks(
     grid: FloatArray,
 ) -> None:
     """Let the rows of some blocks choose their halves; half h of unit u is row 2u + h of tally."""
+    units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     told = units.densities
     dimension, full = part.y.shape[1], told.root.shape[0] > 0
     diagonal = is_diagonal(told.transform)
@@ -142,6 +144,7 @@ def halve_gaps(
     grid: FloatArray,
 ) -> None:
     """Let some of the rows with gaps choose their halves: completed, or by what is observed."""
+    units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     told = units.densities
     dimension, full = part.gap_y.shape[1], told.root.shape[0] > 0
     x, values = np.empty((dimension, 1)), np.empty(3)

@@ -31,7 +31,6 @@ FIRST_ROWS, FIRST_SWEEPS = 2000, 100  # with which a chain of the other kind mak
 ROOM = 256  # leaves that a state has room for at first
 OF_NODES = ("nodes", "coordinates")  # arrays of a state that have a row for each node
 OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")
-MORE = 128  # leaves that may come before the room is looked at again
 
 
 class OwnParallelChain(OwnNoise, ParallelChain):
@@ -96,7 +95,7 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         """Start from the tree of a chain of the other kind, whose rows have these numbers."""
         self.words = chain.words
         tree, old = chain.tree(), chain.state
-        self.state = self._new_state(max(ROOM, 2 * MORE + int((tree.level == tree.depth).sum())))
+        self.state = self._new_state(max(ROOM, 2 * tree.n_nodes))
         for name in ("scalars", "levels", "variance", "hyper", "psi"):
             getattr(self.state, name)[...] = getattr(old, name)
         plant(self.state, tree.parent.astype(np.int64), tree.level.astype(np.int64))
@@ -155,19 +154,16 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         return float(alpha), float(self.state.scalars[DISCOUNT])
 
     def _split(self, leaf: int) -> int:
-        self._make_room()
         return int(split_leaf(self.state, leaf))
 
     def _merge(self, leaf: int, gone: int) -> None:
         join_leaves(self.state, gone)
 
-    def _make_room(self) -> None:
-        """Move to a larger state if this one may be too small for more leaves."""
+    def _make_room(self, n_leaves: int) -> None:
         old = self.state
-        room = (old.nodes.size - SPARE) // (self.model.depth + 1) - 1
-        if self.leaves.size + MORE < room:
+        if n_leaves < (old.nodes.size - SPARE) // (self.model.depth + 1) - 1:
             return
-        new, made = self._new_state(2 * room), int(old.sizes[MADE])
+        new, made = self._new_state(2 * n_leaves), int(old.sizes[MADE])
         for name in ("nodes", "order", "coordinates", "entries"):
             getattr(new, name)[:made] = getattr(old, name)[:made]
         for name in ("sizes", "levels", "scalars", "variance", "hyper", "psi"):
@@ -205,7 +201,7 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         chain._load(snapshot)
         chain.words = snapshot["words"].copy()
         made = len(snapshot["nodes"])
-        chain.state = chain._new_state(max(ROOM, made + 2 * MORE))
+        chain.state = chain._new_state(max(ROOM, 2 * made))
         for name in OF_NODES:
             getattr(chain.state, name)[:made] = snapshot[name]
         for name in OF_ALL:

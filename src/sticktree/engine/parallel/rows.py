@@ -44,7 +44,7 @@ __all__ = [
     "products",
 ]
 
-CHUNKS = 4  # for each thread: threads that are done early take over from the others
+CHUNKS = 16  # for each thread: threads that are done early take over from the others
 ROWS_OF_THREAD = 8192  # fewer are done before a thread has started
 
 Result = TypeVar("Result")

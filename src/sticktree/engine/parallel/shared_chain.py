@@ -165,19 +165,16 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         return float(alpha), float(self.state.scalars[DISCOUNT])
 
     def _split(self, leaf: int) -> int:
-        self._make_room()
         return int(split_leaf(self.state, leaf))
 
     def _merge(self, leaf: int, gone: int) -> None:
         join_leaves(self.state, gone)
 
-    def _make_room(self) -> None:
-        """Move to a larger state if this one may be too small for one more leaf."""
+    def _make_room(self, n_leaves: int) -> None:
         old = self.state
-        room = old.leaves.size - 1
-        if self.leaves.size + 2 * 64 < room:
+        if n_leaves < old.leaves.size:
             return
-        new = self._new_state(2 * room)
+        new = self._new_state(2 * n_leaves)
         for name in ("nodes", "order", "total", "weighted", "mean", "leaves", "narrow"):
             mine, its = getattr(new, name), getattr(old, name)
             mine[: len(its)] = its
