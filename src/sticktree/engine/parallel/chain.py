@@ -24,8 +24,10 @@ from sticktree.engine.parallel.philox import mix
 from sticktree.engine.parallel.rows import Picked, Rows
 from sticktree.engine.parallel.stream_rows import Gone, StreamRows
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.trunk import draw_weights
 from sticktree.engine.parallel.units import TINY, Proposal, propose
-from sticktree.engine.state import ALIVE, Index, TreeState
+from sticktree.engine.random import RandomState
+from sticktree.engine.state import ALIVE, DISCOUNT, Index, TreeState
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw, tracked_pairs
 from sticktree.tree import Tree
@@ -50,6 +52,7 @@ class ParallelChain:
 
     model: Model
     rng: np.random.Generator
+    words: RandomState
     rows: Rows
     kind: int  # which sums are needed
     impute: bool  # whether missing entries are drawn
@@ -65,10 +68,6 @@ class ParallelChain:
 
     def _settle(self) -> None:
         """Take the sums over into the tree."""
-        raise NotImplementedError
-
-    def _draw_weights(self) -> FloatArray:
-        """Draw the log weight of every leaf."""
         raise NotImplementedError
 
     def _draw_leaves(self) -> tuple[Leaf, FloatArray]:
@@ -107,10 +106,6 @@ class ParallelChain:
         """Take a leaf away whose rows its sibling gets."""
         raise NotImplementedError
 
-    def _last_prior(self) -> tuple[float, float]:
-        """Return α of the level above the leaves, and d."""
-        raise NotImplementedError
-
     def _move_tree(self) -> tuple[int, int, int]:
         """Move the tree and all parameters given the sums; count regrafts, splits, and of each."""
         raise NotImplementedError
@@ -132,6 +127,15 @@ class ParallelChain:
     def log_joint(self) -> float:
         """Return the log density of data, tree and parameters, in standardised units."""
         raise NotImplementedError
+
+    def _draw_weights(self) -> FloatArray:
+        """Draw the log weight of every leaf."""
+        return draw_weights(self.state, self.leaves, np.empty(self.state.nodes.size), self.words)
+
+    def _last_prior(self) -> tuple[float, float]:
+        """Return α of the level above the leaves, and d."""
+        alpha = self.state.levels["alpha"][self.model.depth - 1]
+        return float(alpha), float(self.state.scalars[DISCOUNT])
 
     # ---- the sweep ---------------------------------------------------------------------------
 

@@ -20,8 +20,7 @@ from sticktree.engine.parallel.leaf import Leaf, LeafLaw, Sums
 from sticktree.engine.parallel.own_law import FullLaw, VarianceLaw
 from sticktree.engine.parallel.own_trunk import join_leaves, plant, recount, split_leaf
 from sticktree.engine.parallel.rows import Rows
-from sticktree.engine.parallel.trunk import draw_weights
-from sticktree.engine.state import ALIVE, DISCOUNT, MADE
+from sticktree.engine.state import ALIVE, MADE
 from sticktree.engine.structure import list_nodes
 from sticktree.model import Model
 
@@ -136,9 +135,6 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         hyper, floor = state.hyper[:, used], state.columns["floor"][used]
         return VarianceLaw(hyper[KAPPA], hyper[SHAPE], hyper[SCALE], floor, together)
 
-    def _draw_weights(self) -> FloatArray:
-        return draw_weights(self.state, self.leaves, np.empty(self.state.nodes.size), self.words)
-
     def _draw_leaves(self) -> tuple[Leaf, FloatArray]:
         parent = self.state.nodes["parent"][self.leaves]
         above = self.state.coordinates[parent, :, PHI]
@@ -148,10 +144,6 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         nodes = self.state.nodes
         parent = nodes["parent"][self.leaves]
         return parent, nodes["n_children"][parent]
-
-    def _last_prior(self) -> tuple[float, float]:
-        alpha = self.state.levels["alpha"][self.model.depth - 1]
-        return float(alpha), float(self.state.scalars[DISCOUNT])
 
     def _split(self, leaf: int) -> int:
         return int(split_leaf(self.state, leaf))

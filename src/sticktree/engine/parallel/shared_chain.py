@@ -17,7 +17,6 @@ from sticktree.engine.parallel.leaf import Leaf, SharedLaw, Sums
 from sticktree.engine.parallel.rows import Rows
 from sticktree.engine.parallel.trunk import (
     draw_places,
-    draw_weights,
     join_leaves,
     plant,
     recount,
@@ -26,7 +25,7 @@ from sticktree.engine.parallel.trunk import (
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.seats import set_scales
 from sticktree.engine.shared import SharedNoise
-from sticktree.engine.state import DISCOUNT, LEAVES, MADE, NOISE, State, empty_state
+from sticktree.engine.state import LEAVES, MADE, NOISE, State, empty_state
 from sticktree.model import Model
 
 __all__ = ["SharedParallelChain"]
@@ -141,9 +140,6 @@ class SharedParallelChain(SharedNoise, ParallelChain):
     def _law(self) -> SharedLaw:
         return SharedLaw(float(self.state.levels["scale"][-1]), float(self.state.scalars[NOISE]))
 
-    def _draw_weights(self) -> FloatArray:
-        return draw_weights(self.state, self.leaves, np.empty(self.state.nodes.size), self.words)
-
     def _draw_leaves(self) -> tuple[Leaf, FloatArray]:
         size, dimension = self.leaves.size, self.factor.shape[0]
         theta, above = np.empty((size, dimension)), np.empty((size, dimension))
@@ -159,10 +155,6 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         # A leaf whose parent is further up has the level above for itself.
         places = np.where(shared, parent, -1 - self.leaves)
         return places, np.where(shared, nodes["n_children"][parent], 1)
-
-    def _last_prior(self) -> tuple[float, float]:
-        alpha = self.state.levels["alpha"][self.model.depth - 1]
-        return float(alpha), float(self.state.scalars[DISCOUNT])
 
     def _split(self, leaf: int) -> int:
         return int(split_leaf(self.state, leaf))
