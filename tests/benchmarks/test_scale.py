@@ -6,7 +6,7 @@ from benchmarks.__main__ import PARTS, asked_for
 from benchmarks.scale_chains import planted
 from benchmarks.scale_cost import size
 from benchmarks.scale_data import clusters
-from benchmarks.scale_sweep import allowed_by_processors, overlapping
+from benchmarks.scale_sweep import overlapping
 from sticktree.engine.parallel.components import Components
 
 
@@ -52,11 +52,3 @@ def test_leaves_on_top_of_each_other_have_the_same_weight_in_all():
 def test_bytes_are_those_of_all_arrays():
     told = Components(*[np.zeros(3)] * 8, kind=0, impute=False, grid=np.zeros(4))
     assert size(told) == 8 * 24 + 2 * 8 + 32
-
-
-def test_what_one_thread_does_alone_is_not_halved():
-    def nothing_in_threads(n_threads):
-        return lambda: sum(range(400_000))
-
-    # All is done by the thread that asks: two threads would gain nothing.
-    assert allowed_by_processors(nothing_in_threads) == pytest.approx(1.0, abs=0.4)

@@ -115,7 +115,7 @@ class ChunkedRows:
     def products(self, grid: Grid) -> npt.NDArray[np.int64]:
         """Return Σ y yᵀ of the rows without gaps, on the grid."""
         return self._fold(
-            lambda slot, part, _: products(part, grid, 0, slot.n_blocks),
+            lambda slot, part, _: products(part, grid),
             lambda first, second: first + second,
         )
 
@@ -125,7 +125,7 @@ class ChunkedRows:
 
         def work(slot: Slot, part: Partition, state: Buffer) -> tuple[list[Picked], Seated]:
             labelled, _ = slot.state(state)
-            tally = assign(part, told, labelled, (0, slot.n_blocks, 0, slot.n_gaps))
+            tally = assign(part, told, labelled)
             write(self._state(slot), (state[: slot.label_bytes],), 0)
             picked = pick(part, *limits, labelled)
             return [picked], Seated(tally, picked)
@@ -143,8 +143,7 @@ class ChunkedRows:
         def work(slot: Slot, part: Partition, state: Buffer) -> Halved:
             read_into(self._state(slot), state[: slot.label_bytes])
             labelled, sided = slot.state(state)
-            cut = (0, slot.n_blocks, 0, slot.n_gaps)
-            found = halve(part, units, labelled, sided, grid, cut)
+            found = halve(part, units, labelled, sided, grid)
             write(self._state(slot), (state[slot.label_bytes :],), slot.label_bytes)
             return found
 

@@ -64,7 +64,7 @@ def prepare(
 def assign_rows(told: Components, part: Partition) -> tuple[Labelled, Seated]:
     """Let the rows of a partition choose their leaves."""
     labelled = Labelled.empty(part)
-    tally = assign(part, told, labelled, _all_of(part))
+    tally = assign(part, told, labelled)
     limits = int(told.words[PICK_SALT]), int(told.words[PICK])
     return labelled, Seated(tally, pick(part, *limits, labelled))
 
@@ -74,7 +74,7 @@ def halve_rows(
 ) -> tuple[Sided, Halved]:
     """Let the rows of a partition choose their halves."""
     sided = Sided.empty(part)
-    return sided, halve(part, units, seated[0], sided, grid, _all_of(part))
+    return sided, halve(part, units, seated[0], sided, grid)
 
 
 def label_rows(
@@ -123,7 +123,7 @@ def sample_rows(part: Partition, salt: int, limit: int) -> Picked:
 
 def multiply_rows(part: Partition, grid: Grid) -> npt.NDArray[np.int64]:
     """Return Σ y yᵀ of the rows without gaps of a partition."""
-    return products(part, grid, 0, len(part.filled))
+    return products(part, grid)
 
 
 def join_extents(extents: list[Extent]) -> Extent:
@@ -161,7 +161,3 @@ def _merged(tallies: list[Tally]) -> Tally:
     for tally in tallies[1:]:
         out = merge(out, tally)
     return out
-
-
-def _all_of(part: Partition) -> tuple[int, int, int, int]:
-    return 0, len(part.filled), 0, part.gap_row.size

@@ -233,9 +233,9 @@ def own_copy(told: Components) -> Components:
 
 @jit
 def assign_blocks(
-    part: Partition, first: int, last: int, told: Components, labels: Labels, tally: Tally
+    part: Partition, first: int, step: int, told: Components, labels: Labels, tally: Tally
 ) -> None:
-    """Let the rows of some blocks choose their leaves; ``labels`` has the shape of ``part.row``."""
+    """Let the rows of every so many blocks choose; ``labels`` has the shape of ``part.row``."""
     told = own_copy(told)
     dimension, n_leaves = part.y.shape[1], told.log_weight.size
     full = told.root.shape[0] > 0
@@ -251,8 +251,8 @@ def assign_blocks(
     largest, total, shifted = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     anchors = _marks(told)
     diagonal = is_diagonal(told.transform)
-    for block in range(first, last):
-        transform_block(part.y[block], told.transform, full, diagonal, x, low, high)
+    for block in range(first, part.filled.size, step):
+        transform_block(part.y, block, told.transform, full, diagonal, x, low, high)
         best = _bounds(low, high, told, lower, upper)
         size = 0
         for k in range(n_leaves):
@@ -354,6 +354,7 @@ def _weigh(
 @inlined
 def transform_block(
     y: FloatArray,
+    block: int,
     transform: FloatArray,
     full: bool,
     diagonal: bool,
@@ -361,22 +362,25 @@ def transform_block(
     low: FloatArray,
     high: FloatArray,
 ) -> None:
-    """Fill in x = T y and the box around it."""
-    dimension = y.shape[0]
+    """Fill in x = T y for the rows of a block, and the box around them.
+
+    (A slice of ``y`` would be one more reference to count, for which threads would wait.)
+    """
+    dimension = y.shape[1]
     for d in range(dimension):
         if full:
             for i in range(BLOCK):
-                x[d, i] = y[d, i]
+                x[d, i] = y[block, d, i]
         elif diagonal:
             for i in range(BLOCK):
-                x[d, i] = transform[d, d] * y[d, i]
+                x[d, i] = transform[d, d] * y[block, d, i]
         else:
             for i in range(BLOCK):
                 x[d, i] = 0.0
             for e in range(dimension):
                 factor = transform[d, e]
                 for i in range(BLOCK):
-                    x[d, i] += factor * y[e, i]
+                    x[d, i] += factor * y[block, e, i]
         least, most = x[d, 0], x[d, 0]
         for i in range(BLOCK):
             least, most = min(least, x[d, i]), max(most, x[d, i])
@@ -415,13 +419,13 @@ def _anchored(told: Components, number: Word) -> int:
 def assign_gaps(
     part: Partition,
     first: int,
-    last: int,
+    step: int,
     told: Components,
     labels: Labels,
     completed: FloatArray,
     tally: Tally,
 ) -> None:
-    """Let some of the rows with gaps choose by what is observed, then draw what is missing."""
+    """Let every so many rows with gaps choose by what is observed, then draw what is missing."""
     told = own_copy(told)
     dimension, n_leaves = part.gap_y.shape[1], told.log_weight.size
     key, sweep, salt = told.words[KEY], told.words[SWEEP], told.words[SALT]
@@ -429,7 +433,7 @@ def assign_gaps(
     dense = told.root.shape[0] > 0 or not is_diagonal(told.transform)
     x = np.empty(dimension)
     limit = 0.5 * told.grid[1] / told.grid[0] / told.grid[0]
-    for r in range(first, last):
+    for r in range(first, part.gap_row.size, step):
         number = part.gap_row[r]
         rank = rank_of(number, salt)
         leaf = _anchored(told, number)

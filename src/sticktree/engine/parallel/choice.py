@@ -24,9 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.parallel.assign import Labels
 from sticktree.engine.parallel.rows import Picked
+from sticktree.jit import inlined, jit
 
-__all__ = ["Chosen", "choose_by_places", "choose_by_rows", "log_selection"]
+__all__ = ["Chosen", "choose_by_places", "choose_by_rows", "log_selection", "square_distance"]
 
 Places = npt.NDArray[np.int64]
 UNPINNED = np.uint64(2**64 - 1)  # no row has this number
@@ -53,20 +55,52 @@ def choose_by_rows(
     """Choose units by pairs of picked rows: the nearest to one in a pool of random size."""
     size = picked.number.size
     unit_of = np.full(places.size, -1, dtype=np.int64)
-    pairs: list[tuple[int, int]] = []
-    doublings = int(math.log2(max(size - 1, 1)))
-    for _ in range(n_pairs if size > 1 else 0):
-        first = int(rng.integers(size))
-        pool = rng.integers(size - 1, size=2 ** int(rng.integers(doublings + 1)))
-        pool += pool >= first
-        second = int(pool[np.argmin(((y[pool] - y[first]) ** 2).sum(axis=1))])
-        a, b = picked.leaf[first], picked.leaf[second]
-        if places[a] == places[b] and unit_of[a] < 0 and unit_of[b] < 0:
-            unit_of[[a, b]] = len(pairs)
-            pairs.append((first, second))
-    rows = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    rows = np.empty((0, 2), dtype=np.int64)
+    if size > 1:
+        first = rng.integers(size, size=n_pairs)
+        pool_size = 2 ** rng.integers(int(math.log2(size - 1)) + 1, size=n_pairs)
+        pools = rng.integers(size - 1, size=pool_size.sum())
+        rows = _disjoint_pairs(first, pool_size, pools, y, picked.leaf, places, unit_of)
     leaf = picked.leaf[rows].astype(np.int64)
     return Chosen(leaf[:, 0], leaf[:, 1], picked.number[rows], unit_of, list(rows))
+
+
+@inlined
+def square_distance(one: FloatArray, other: FloatArray) -> float:
+    """Return |one − other|²."""
+    away = 0.0
+    for d in range(one.size):
+        away += (one[d] - other[d]) ** 2
+    return away
+
+
+@jit
+def _disjoint_pairs(
+    first: Places,
+    pool_size: Places,
+    pools: Places,
+    y: FloatArray,
+    leaf: Labels,
+    places: IntArray,
+    unit_of: npt.NDArray[np.int64],
+) -> Places:
+    """Return pairs of rows whose leaves are siblings and in no pair before; fill in their units."""
+    pairs = np.empty((first.size, 2), dtype=np.int64)
+    size, start = 0, 0
+    for one, n in zip(first, pool_size):  # noqa: B905 (Numba has no ``strict``)
+        least, nearest = np.inf, -1
+        for other in pools[start : start + n]:
+            row = other + int(other >= one)
+            away = square_distance(y[row], y[one])
+            if away < least:
+                least, nearest = away, row
+        start += n
+        a, b = leaf[one], leaf[nearest]
+        if places[a] == places[b] and unit_of[a] < 0 and unit_of[b] < 0:
+            unit_of[a] = unit_of[b] = size
+            pairs[size] = one, nearest
+            size += 1
+    return pairs[:size].copy()
 
 
 def choose_by_places(

@@ -85,8 +85,8 @@ def halve_one(
 @jit
 def halve_blocks(
     part: Partition,
-    start: int,
-    stop: int,
+    first: int,
+    step: int,
     labels: Labels,
     units: Units,
     sides: Sides,
@@ -94,14 +94,14 @@ def halve_blocks(
     gain: npt.NDArray[np.int64],
     grid: FloatArray,
 ) -> None:
-    """Let the rows of some blocks choose their halves; half h of unit u is row 2u + h of tally."""
+    """Let rows of every so many blocks choose; half h of unit u is row 2u + h of the tally."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     told = units.densities
     dimension, full = part.y.shape[1], told.root.shape[0] > 0
     diagonal = is_diagonal(told.transform)
     x, y = np.empty((dimension, BLOCK)), np.empty(dimension)
     low, high = np.empty(dimension), np.empty(dimension)
-    for block in range(start, stop):
+    for block in range(first, part.filled.size, step):
         ready = False
         for i in range(part.filled[block]):
             unit = units.of_leaf[labels[block, i]]
@@ -109,7 +109,7 @@ def halve_blocks(
             if unit < 0:
                 continue
             if not ready:
-                transform_block(part.y[block], told.transform, full, diagonal, x, low, high)
+                transform_block(part.y, block, told.transform, full, diagonal, x, low, high)
                 ready = True
             number = part.row[block, i]
             side = halve_one(
@@ -133,8 +133,8 @@ def halve_blocks(
 @jit
 def halve_gaps(
     part: Partition,
-    start: int,
-    stop: int,
+    first: int,
+    step: int,
     labels: Labels,
     completed: FloatArray,
     units: Units,
@@ -143,12 +143,12 @@ def halve_gaps(
     gain: npt.NDArray[np.int64],
     grid: FloatArray,
 ) -> None:
-    """Let some of the rows with gaps choose their halves: completed, or by what is observed."""
+    """Let every so many rows with gaps choose their halves: completed, or by what is observed."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     told = units.densities
     dimension, full = part.gap_y.shape[1], told.root.shape[0] > 0
     x, values = np.empty((dimension, 1)), np.empty(3)
-    for r in range(start, stop):
+    for r in range(first, part.gap_row.size, step):
         unit = units.of_leaf[labels[r]]
         sides[r] = -1
         if unit < 0:

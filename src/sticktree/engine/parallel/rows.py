@@ -6,6 +6,8 @@ made again where its result was lost.
 
 from __future__ import annotations
 
+import functools
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol, TypeVar
@@ -44,11 +46,20 @@ __all__ = [
     "products",
 ]
 
-CHUNKS = 16  # for each thread: threads that are done early take over from the others
+SHARES = 4  # for each thread: threads that are done early take over from the others
 ROWS_OF_THREAD = 8192  # fewer are done before a thread has started
 
 Result = TypeVar("Result")
-Cut = tuple[int, int, int, int]  # a range of blocks, and one of rows with gaps
+
+
+class Share(NamedTuple):
+    """Every so many blocks of a partition, and rows with gaps: all shares take equally long."""
+
+    first: int
+    step: int
+
+
+ALL = Share(0, 1)
 
 
 class Extent(NamedTuple):
@@ -173,38 +184,52 @@ def merge(first: Tally, second: Tally) -> Tally:
 
 @jit
 def _ranked_below(
-    numbers: npt.NDArray[np.uint64], filled: npt.NDArray[np.int64], salt: Word, limit: Word
+    part: Partition, first: int, step: int, salt: Word, limit: Word
 ) -> npt.NDArray[np.int64]:
-    """Return where the rows are whose rank is below a limit."""
-    count = 0
-    for block in range(numbers.shape[0]):
-        for i in range(filled[block]):
-            count += int(rank_of(numbers[block, i], salt) < limit)
-    out = np.empty(count, dtype=np.int64)
-    count = 0
-    for block in range(numbers.shape[0]):
-        for i in range(filled[block]):
-            if rank_of(numbers[block, i], salt) < limit:
-                out[count] = block * numbers.shape[1] + i
-                count += 1
-    return out
+    """Return the places of rows whose rank is below a limit; those with gaps follow the others."""
+    n_blocks, width = part.row.shape
+    out = np.empty(16, dtype=np.int64)
+    size = 0
+    for block in range(first, n_blocks, step):
+        count = 0
+        for i in range(part.filled[block]):  # most blocks have none, and this loop is fast
+            count += int(rank_of(part.row[block, i], salt) < limit)
+        for i in range(part.filled[block] if count else 0):
+            if rank_of(part.row[block, i], salt) < limit:
+                out = _appended(out, size, block * width + i)
+                size += 1
+    for r in range(first, part.gap_row.size, step):
+        if rank_of(part.gap_row[r], salt) < limit:
+            out = _appended(out, size, n_blocks * width + r)
+            size += 1
+    return out[:size].copy()
 
 
-def pick(
-    part: Partition,
-    salt: int,
-    limit: int,
-    labelled: Labelled | None = None,
-    cut: Cut | None = None,
-) -> Picked:
-    """Return the rows of a partition, or of some blocks and gaps of it, of rank below the limit."""
-    words = np.uint64(salt), np.uint64(limit)
-    start, stop, first, last = cut or (0, len(part.filled), 0, part.gap_row.size)
-    found = _ranked_below(part.row[start:stop], part.filled[start:stop], *words)
-    block, place = np.divmod(found, part.row.shape[1])
-    block += start
-    ones = np.ones(last - first, dtype=np.int64)
-    gap = first + _ranked_below(part.gap_row[first:last, None], ones, *words)
+@jit
+def _appended(places: npt.NDArray[np.int64], size: int, place: int) -> npt.NDArray[np.int64]:
+    """Return the array with another place, a larger one if it is full."""
+    if size == places.size:
+        larger = np.empty(2 * size, dtype=np.int64)
+        larger[:size] = places
+        places = larger
+    places[size] = place
+    return places
+
+
+def _ranked(part: Partition, salt: int, limit: int, share: Share = ALL) -> npt.NDArray[np.int64]:
+    return _ranked_below(part, *share, np.uint64(salt), np.uint64(limit))
+
+
+def pick(part: Partition, salt: int, limit: int, labelled: Labelled | None = None) -> Picked:
+    """Return the rows of a partition whose rank is below the limit."""
+    return _picked(part, _ranked(part, salt, limit), labelled)
+
+
+def _picked(part: Partition, found: npt.NDArray[np.int64], labelled: Labelled | None) -> Picked:
+    """Return the rows at some places of a partition."""
+    has_gaps = found >= part.row.size
+    block, place = np.divmod(found[~has_gaps], part.row.shape[1])
+    gap = found[has_gaps] - part.row.size
     number = np.concatenate([part.row[block, place], part.gap_row[gap]])
     gap_y = part.gap_y if labelled is None else labelled.completed
     y = np.concatenate([part.y[block, :, place], gap_y[gap]])
@@ -228,25 +253,25 @@ def join_picks(picks: list[Picked]) -> Picked:
 @jit
 def _add_products(
     part: Partition,
-    start: int,
-    stop: int,
+    first: int,
+    step: int,
     coarse: float,
     fine: float,
     out: npt.NDArray[np.int64],
 ) -> None:
     dimension = part.y.shape[1]
-    for block in range(start, stop):
+    for block in range(first, part.filled.size, step):
         for i in range(part.filled[block]):
             for d in range(dimension):
                 for e in range(dimension):
                     add(out[d], e, part.y[block, d, i] * part.y[block, e, i], coarse, fine)
 
 
-def products(part: Partition, grid: Grid, start: int, stop: int) -> npt.NDArray[np.int64]:
-    """Return Σ y yᵀ of the rows of some blocks."""
+def products(part: Partition, grid: Grid, share: Share = ALL) -> npt.NDArray[np.int64]:
+    """Return Σ y yᵀ of the rows without gaps."""
     dimension = part.y.shape[1]
     out = np.zeros((dimension, dimension, 2), dtype=np.int64)
-    _add_products(part, start, stop, grid.coarse, grid.fine, out)
+    _add_products(part, *share, grid.coarse, grid.fine, out)
     return out
 
 
@@ -266,19 +291,26 @@ class ThreadedRows:
         self.labelled, self.sided = Labelled.empty(part), Sided.empty(part)
         self.extent = Extent.of(part)
 
-    def _map(self, work: Callable[[int, int, int, int], Result]) -> list[Result]:
-        """Return the results of work on ranges of blocks and of rows with gaps."""
-        blocks, gaps = len(self.part.filled), self.part.gap_row.size
+    def _map(self, work: Callable[[Share], Result]) -> list[Result]:
+        """Return the results of work on shares that make up all rows, in any order."""
         n_threads = min(self.n_threads, 1 + self.extent.n // ROWS_OF_THREAD)
-        n = n_threads * CHUNKS if n_threads > 1 else 1
-        cuts = [
-            (blocks * k // n, blocks * (k + 1) // n, gaps * k // n, gaps * (k + 1) // n)
-            for k in range(n)
-        ]
         if n_threads == 1:
-            return [work(*cut) for cut in cuts]
-        with ThreadPoolExecutor(n_threads) as pool:
-            return list(pool.map(lambda cut: work(*cut), cuts))
+            return [work(ALL)]
+        step = n_threads * SHARES
+        shares = deque(Share(first, step) for first in range(step))
+
+        def take() -> list[Result]:
+            done: list[Result] = []
+            while True:
+                try:
+                    share = shares.popleft()
+                except IndexError:  # all are taken
+                    return done
+                done.append(work(share))
+
+        with ThreadPoolExecutor(n_threads - 1) as pool:
+            others = [pool.submit(take) for _ in range(n_threads - 1)]
+            return take() + [result for other in others for result in other.result()]
 
     def sample(self, salt: int, limit: int) -> Picked:
         """Return the rows whose rank by the salt is below the limit."""
@@ -286,27 +318,28 @@ class ThreadedRows:
 
     def products(self, grid: Grid) -> npt.NDArray[np.int64]:
         """Return Σ y yᵀ of the rows without gaps, on the grid."""
-        return np.sum(self._map(lambda a, b, c, d: products(self.part, grid, a, b)), axis=0)
+        return np.sum(self._map(lambda share: products(self.part, grid, share)), axis=0)
 
     def assign(self, told: Components) -> Seated:
         """Let every row choose its leaf."""
         limits = int(told.words[PICK_SALT]), int(told.words[PICK])
 
-        def work(*cut: *Cut) -> Seated:
-            tally = assign(self.part, told, self.labelled, cut)
-            return Seated(tally, pick(self.part, *limits, self.labelled, cut))
+        def work(share: Share) -> tuple[Tally, npt.NDArray[np.int64]]:
+            tally = assign(self.part, told, self.labelled, share)
+            return tally, _ranked(self.part, *limits, share)
 
-        parts = self._map(work)
-        picked = join_picks([part.picked for part in parts])
-        return Seated(_merged([part.tally for part in parts]), picked)
+        tallies, found = zip(*self._map(work), strict=True)
+        picked = _picked(self.part, np.concatenate(found), self.labelled)
+        return Seated(functools.reduce(merge, tallies), picked)
 
     def halve(self, units: Units) -> Halved:
         """Let every row of a unit choose its half."""
         grid = gain_grid(self.extent.n)
         parts = self._map(
-            lambda *cut: halve(self.part, units, self.labelled, self.sided, grid, cut)
+            lambda share: halve(self.part, units, self.labelled, self.sided, grid, share)
         )
-        return Halved(_merged([p.tally for p in parts]), np.sum([p.gain for p in parts], axis=0))
+        tally = functools.reduce(merge, (part.tally for part in parts))
+        return Halved(tally, np.sum([part.gain for part in parts], axis=0))
 
     def labels(
         self,
@@ -320,13 +353,13 @@ class ThreadedRows:
         return out if numbers is None else out[numbers]
 
 
-def assign(part: Partition, told: Components, labelled: Labelled, cut: Cut) -> Tally:
-    """Let some of the rows of a partition choose their leaves: a range of blocks, one of gaps."""
+def assign(part: Partition, told: Components, labelled: Labelled, share: Share = ALL) -> Tally:
+    """Let the rows of a partition choose their leaves."""
     tally = empty_tally(told.log_weight.size, part.y.shape[1], told.kind)
-    if cut[0] < cut[1]:
-        assign_blocks(part, cut[0], cut[1], told, labelled.blocks, tally)
-    if cut[2] < cut[3]:
-        assign_gaps(part, cut[2], cut[3], told, labelled.gaps, labelled.completed, tally)
+    if part.filled.size:
+        assign_blocks(part, *share, told, labelled.blocks, tally)
+    if part.gap_row.size:
+        assign_gaps(part, *share, told, labelled.gaps, labelled.completed, tally)
     return tally
 
 
@@ -336,20 +369,19 @@ def halve(
     labelled: Labelled,
     sided: Sided,
     grid: Grid,
-    cut: Cut,
+    share: Share = ALL,
 ) -> Halved:
-    """Let some of the rows of a partition choose their halves."""
+    """Let the rows of a partition choose their halves."""
     n_units = len(units.pins)
     tally = empty_tally(2 * n_units, part.y.shape[1], units.densities.kind)
     gain = np.zeros((n_units, 2), dtype=np.int64)
     steps = np.array([grid.coarse, grid.fine])
-    if cut[0] < cut[1]:
-        halve_blocks(part, cut[0], cut[1], labelled.blocks, units, sided.blocks, tally, gain, steps)
-    if cut[2] < cut[3]:
+    if part.filled.size:
+        halve_blocks(part, *share, labelled.blocks, units, sided.blocks, tally, gain, steps)
+    if part.gap_row.size:
         halve_gaps(
             part,
-            cut[2],
-            cut[3],
+            *share,
             labelled.gaps,
             labelled.completed,
             units,
@@ -359,13 +391,6 @@ def halve(
             steps,
         )
     return Halved(tally, gain)
-
-
-def _merged(parts: list[Tally]) -> Tally:
-    out = parts[0]
-    for part in parts[1:]:
-        out = merge(out, part)
-    return out
 
 
 def final_labels(

@@ -32,7 +32,9 @@ import numpy.typing as npt
 from scipy.special import betaln, gammaln
 
 from sticktree.checks import FloatArray
+from sticktree.engine.parallel.choice import square_distance
 from sticktree.engine.parallel.leaf import Leaf, LeafLaw, Sums
+from sticktree.jit import jit
 
 __all__ = ["TINY", "Proposal", "propose"]
 
@@ -155,15 +157,28 @@ def _put(sums: Sums, u: int, one: Sums) -> None:
 def _deal(law: LeafLaw, y: FloatArray, sums: Sums, kind: int) -> tuple[Sums, Sums]:
     """Deal rows out to two centres that start at the first two; return the sums of both."""
     x = law.coordinates(_completed(y, sums), sums)
-    centres = x[:2].copy()
-    side = np.zeros(len(y), dtype=np.int64)
-    for _ in range(ROUNDS):
-        away = ((x[:, None, :] - centres) ** 2).sum(axis=2)
-        side = (away[:, 1] < away[:, 0]).astype(np.int64)
-        side[:2] = 0, 1
-        centres = np.stack([x[side == h].mean(axis=0) for h in (0, 1)])
-    both = Sums.over(y, side, 2, kind)
+    both = Sums.over(y, _nearer_centre(x), 2, kind)
     return both.at(np.array([0])), both.at(np.array([1]))
+
+
+@jit
+def _nearer_centre(x: FloatArray) -> npt.NDArray[np.int64]:
+    """Return 0 or 1 for each row, by the nearer of two means; the first two rows stay apart."""
+    side = np.zeros(len(x), dtype=np.int64)
+    centres = x[:2].copy()
+    for _ in range(ROUNDS):
+        for i in range(len(x)):
+            away = square_distance(x[i], centres[0])
+            side[i] = 1 if square_distance(x[i], centres[1]) < away else 0
+        side[0], side[1] = 0, 1
+        for h in range(2):
+            centres[h], count = 0.0, 0
+            for i in range(len(x)):
+                if side[i] == h:
+                    centres[h] += x[i]
+                    count += 1
+            centres[h] /= count
+    return side
 
 
 def _outlier(law: LeafLaw, y: FloatArray, sums: Sums, kind: int, rng: np.random.Generator) -> Sums:
