@@ -404,6 +404,7 @@ class ParallelChain:
             leaf.at(a),
             leaf.at(b),
             [_sample(y, unit == u, seeds) for u, seeds in enumerate(chosen.seeds)],
+            chosen.pinned,
             self.kind,
             d,
             self.rng,

@@ -44,6 +44,11 @@ class Chosen(NamedTuple):
     seeds: list[Places]  # for each unit two picked rows, or fewer
 
     @property
+    def pinned(self) -> bool:
+        """Whether rows are pinned to halves: the seeds."""
+        return bool((self.pins != UNPINNED).any())
+
+    @property
     def merging(self) -> npt.NDArray[np.bool_]:
         """Which units are two leaves now."""
         return np.asarray(self.a != self.b)
