@@ -15,23 +15,14 @@ from sticktree.chunks.prepared import PreparedTable
 from sticktree.chunks.scratch import removed_with
 from sticktree.chunks.slots import Buffer, Slot, read_into, write
 from sticktree.chunks.workers import fold
-from sticktree.engine.parallel.assign import PICK, PICK_SALT, Labels
-from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.components import Components, pick_limits
 from sticktree.engine.parallel.halves import Units, gain_grid
+from sticktree.engine.parallel.labels import Labels, final_labels
 from sticktree.engine.parallel.partition import Partition
-from sticktree.engine.parallel.rows import (
-    Halved,
-    Picked,
-    Seated,
-    assign,
-    final_labels,
-    halve,
-    join_picks,
-    merge,
-    pick,
-    products,
-)
+from sticktree.engine.parallel.passes import Halved, Seated, assign, halve, products
+from sticktree.engine.parallel.picks import Picked, join_picks, pick
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import merge
 
 __all__ = ["ChunkedRows"]
 
@@ -121,7 +112,7 @@ class ChunkedRows:
 
     def assign(self, told: Components) -> Seated:
         """Let every row choose its leaf."""
-        limits = int(told.words[PICK_SALT]), int(told.words[PICK])
+        limits = pick_limits(told)
 
         def work(slot: Slot, part: Partition, state: Buffer) -> tuple[list[Picked], Seated]:
             labelled, _ = slot.state(state)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.assign import empty_tally
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES, SUMS, Components
 from sticktree.engine.parallel.measure import measure
 from sticktree.engine.parallel.partition import BLOCK, jittered, partition
 from sticktree.engine.parallel.philox import mix, philox
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import empty_tally, merge
 from sticktree.jit import jit
 
 
@@ -227,8 +227,6 @@ def test_missing_entries_are_drawn_from_their_law_given_the_others(rows_of, asse
 
 
 def test_an_empty_tally_adds_nothing():
-    from sticktree.engine.parallel.rows import merge
-
     tally = empty_tally(3, 2, SUMS)
     tally.count[:] = 1, 2, 3
     tally.rank[:] = 5

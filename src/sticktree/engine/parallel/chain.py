@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.interface import SweepInfo
-from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.choice import (
     Chosen,
     choose_by_places,
@@ -21,9 +20,11 @@ from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
 from sticktree.engine.parallel.leaf import Density, Leaf, LeafLaw, Sums
 from sticktree.engine.parallel.philox import mix
-from sticktree.engine.parallel.rows import Picked, Rows
+from sticktree.engine.parallel.picks import Picked
+from sticktree.engine.parallel.rows import Rows
 from sticktree.engine.parallel.stream_rows import Gone, StreamRows
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import Tally
 from sticktree.engine.parallel.trunk import draw_weights
 from sticktree.engine.parallel.units import TINY, Proposal, propose
 from sticktree.engine.random import RandomState

@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.philox import Word, philox, uniform_of
+from sticktree.engine.parallel.philox import JITTER, Word, philox, uniform_of
 from sticktree.jit import jit
 
-__all__ = ["BLOCK", "Partition", "jittered", "partition"]
+__all__ = ["ALL", "BLOCK", "Partition", "Share", "jittered", "partition"]
 
 BLOCK = 128  # rows
-JITTER = np.uint64(3)  # purpose of random numbers
 
 Rows = npt.NDArray[np.uint64]
 
@@ -36,6 +35,16 @@ class Partition(NamedTuple):
     def n_rows(self) -> int:
         """Number of all rows."""
         return int(self.filled.sum()) + self.gap_row.size
+
+
+class Share(NamedTuple):
+    """Every so many blocks of a partition, and rows with gaps: all shares take equally long."""
+
+    first: int
+    step: int
+
+
+ALL = Share(0, 1)
 
 
 def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Partition:

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.chain import Chain
 from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.chain import ParallelChain
 from sticktree.engine.parallel.components import SUMS
 from sticktree.engine.parallel.leaf import Leaf, SharedLaw, Sums
 from sticktree.engine.parallel.rows import Rows
+from sticktree.engine.parallel.tally import Tally
 from sticktree.engine.parallel.trunk import (
     draw_places,
     join_leaves,

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.parallel.assign import Labels, Tally
 from sticktree.engine.parallel.blocks import (
     FIRST,
     Blocks,
@@ -20,9 +19,13 @@ from sticktree.engine.parallel.blocks import (
 from sticktree.engine.parallel.choice import UNPINNED
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
-from sticktree.engine.parallel.rows import Halved, Picked, Rows, Seated
+from sticktree.engine.parallel.labels import Labels
+from sticktree.engine.parallel.passes import Halved, Seated
+from sticktree.engine.parallel.picks import Picked
+from sticktree.engine.parallel.rows import Rows
 from sticktree.engine.parallel.squash import cut, join
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import Tally
 
 __all__ = ["MOST_BLOCKS", "Gone", "StreamRows"]
 
