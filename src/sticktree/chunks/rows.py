@@ -17,7 +17,7 @@ from sticktree.chunks.slots import Buffer, Slot, read_into, write
 from sticktree.chunks.workers import fold
 from sticktree.engine.parallel.components import Components, pick_limits
 from sticktree.engine.parallel.halves import Units, gain_grid
-from sticktree.engine.parallel.labels import Labels, final_labels
+from sticktree.engine.parallel.labels import Labels, Nodes, final_labels
 from sticktree.engine.parallel.partition import Partition
 from sticktree.engine.parallel.passes import Halved, Seated, assign, halve, products
 from sticktree.engine.parallel.picks import Picked, join_picks, pick
@@ -142,12 +142,7 @@ class ChunkedRows:
             work, lambda a, b: Halved(merge(a.tally, b.tally), np.asarray(a.gain + b.gain))
         )
 
-    def labels(
-        self,
-        of_leaf: npt.NDArray[np.int64],
-        of_half: npt.NDArray[np.int64],
-        numbers: IntArray | None = None,
-    ) -> Labels:
+    def labels(self, of_leaf: Nodes, of_half: Nodes, numbers: IntArray | None = None) -> Labels:
         """Return the leaves of rows after the last passes: of all in order, or of some."""
         out = np.empty(self.extent.n, dtype=np.int32)
 

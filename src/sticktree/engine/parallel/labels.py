@@ -11,10 +11,11 @@ from sticktree.checks import FloatArray
 from sticktree.engine.parallel.partition import Partition
 from sticktree.jit import jit
 
-__all__ = ["Labelled", "Labels", "Sided", "Sides", "final_labels"]
+__all__ = ["Labelled", "Labels", "Nodes", "Sided", "Sides", "final_labels"]
 
 Labels = npt.NDArray[np.int32]
 Sides = npt.NDArray[np.int8]
+Nodes = npt.NDArray[np.int64]  # that leaves or halves have become
 
 
 class Labelled(NamedTuple):
@@ -53,8 +54,8 @@ def final_labels(
     part: Partition,
     labelled: Labelled,
     sided: Sided,
-    of_leaf: npt.NDArray[np.int64],
-    of_half: npt.NDArray[np.int64],
+    of_leaf: Nodes,
+    of_half: Nodes,
     out: Labels,
     first: int,
 ) -> None:
@@ -79,8 +80,8 @@ def _relabel(
     filled: npt.NDArray[np.int64],
     labels: Labels,
     sides: Sides,
-    of_leaf: npt.NDArray[np.int64],
-    of_half: npt.NDArray[np.int64],
+    of_leaf: Nodes,
+    of_half: Nodes,
     out: Labels,
     first: int,
 ) -> None:

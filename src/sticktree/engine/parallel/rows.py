@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sticktree.checks import IntArray
 from sticktree.engine.parallel.components import Components, pick_limits
 from sticktree.engine.parallel.halves import Units, gain_grid
-from sticktree.engine.parallel.labels import Labelled, Labels, Sided, final_labels
+from sticktree.engine.parallel.labels import Labelled, Labels, Nodes, Sided, final_labels
 from sticktree.engine.parallel.partition import ALL, Partition, Share
 from sticktree.engine.parallel.passes import Halved, Seated, assign, halve, products
 from sticktree.engine.parallel.picks import Picked, find_ranked, pick, picked_at
@@ -69,12 +69,7 @@ class Rows(Protocol):
     def halve(self, units: Units) -> Halved:
         """Let every row of a unit choose its half."""
 
-    def labels(
-        self,
-        of_leaf: npt.NDArray[np.int64],
-        of_half: npt.NDArray[np.int64],
-        numbers: IntArray | None = None,
-    ) -> Labels:
+    def labels(self, of_leaf: Nodes, of_half: Nodes, numbers: IntArray | None = None) -> Labels:
         """Return the leaves of rows after the last passes: of all in order, or of some.
 
         ``of_leaf[k]`` is the new number of leaf k; where that is −1 − u, ``of_half[2 u + h]`` is
@@ -148,12 +143,7 @@ class ThreadedRows:
         tally = functools.reduce(merge, (part.tally for part in parts))
         return Halved(tally, np.sum([part.gain for part in parts], axis=0))
 
-    def labels(
-        self,
-        of_leaf: npt.NDArray[np.int64],
-        of_half: npt.NDArray[np.int64],
-        numbers: IntArray | None = None,
-    ) -> Labels:
+    def labels(self, of_leaf: Nodes, of_half: Nodes, numbers: IntArray | None = None) -> Labels:
         """Return the leaves of rows after the last passes: of all in order, or of some."""
         out = np.empty(self.extent.n, dtype=np.int32)
         final_labels(self.part, self.labelled, self.sided, of_leaf, of_half, out, 0)
