@@ -133,15 +133,14 @@ class SplitMerge(ChainState):
                 second = self.leaves[b[u]] if merging[u] else self._split(int(self.leaves[a[u]]))
                 self.of_leaf[[a[u], b[u]]] = -1 - u
                 self.of_half[2 * u : 2 * u + 2] = self.leaves[a[u]], second
-                for half, k in enumerate((a[u], b[u])):
-                    if half == 1 and not merging[u]:
-                        new_leaves.append(second)
-                        new_halves.append(2 * u + 1)
-                        continue
+                known = (a[u], b[u]) if merging[u] else (a[u],)
+                for half, k in enumerate(known, start=2 * u):
                     for mine, its in zip(sums, of_halves, strict=True):
-                        mine[k] = its[2 * u + half]
-                    self.rank[k] = halves.rank[2 * u + half]
-                    self.anchor[k] = halves.anchor[2 * u + half]
+                        mine[k] = its[half]
+                    self.rank[k], self.anchor[k] = halves.rank[half], halves.anchor[half]
+                if not merging[u]:
+                    new_leaves.append(second)
+                    new_halves.append(2 * u + 1)
             elif merging[u] and not two[u]:
                 self._merge(int(self.leaves[a[u]]), int(self.leaves[b[u]]))
                 keep[b[u]] = False
