@@ -15,7 +15,8 @@ from benchmarks.scale_data import clusters
 from benchmarks.table import Row, duration
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units
-from sticktree.engine.parallel.rows import Halved, Rows, Seated
+from sticktree.engine.parallel.passes import Halved, Seated
+from sticktree.engine.parallel.rows import Rows
 
 SHAPES = ((2, 100), (2, 1000), (4, 100), (16, 50), (16, 500))
 SWEEPS = 20

@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.parallel.assign import Labels
-from sticktree.engine.parallel.rows import Picked
+from sticktree.engine.parallel.labels import Labels
+from sticktree.engine.parallel.picks import Picked
 from sticktree.jit import inlined, jit
 
 __all__ = ["Chosen", "choose_by_places", "choose_by_rows", "log_selection", "square_distance"]
