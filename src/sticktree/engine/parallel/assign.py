@@ -129,17 +129,20 @@ def _choose_among_all(
 
 @jit
 def cover(values: FloatArray, size: int, largest: float, point: float) -> int:
-    """Return the place among log weights that covers a point of [0, 1)."""
+    """Return the place among log weights that covers a point of [0, 1).
+
+    ``values`` becomes the weights, in proportion to the largest.
+    """
     total = 0.0
     for k in range(size):
-        total += math.exp(values[k] - largest)
+        values[k] = math.exp(values[k] - largest)
+        total += values[k]
     point *= total
     below, chosen = 0.0, 0
     for k in range(size):
-        weight = math.exp(values[k] - largest)
-        if weight > 0.0:
+        if values[k] > 0.0:
             chosen = k
-            below += weight
+            below += values[k]
             if point < below:
                 break
     return chosen

@@ -39,35 +39,48 @@ def assign_gaps(
     completed: FloatArray,
     tally: Tally,
 ) -> None:
-    """Let every so many rows with gaps choose by what is observed, then draw what is missing."""
+    """Let a share of the rows with gaps choose by what is observed, and draw what is missing.
+
+    Rows that miss the same columns follow each other, so what these need is seldom made.
+    """
     told = own_copy(told)
-    dimension, n_leaves = part.gap_y.shape[1], told.log_weight.size
+    size, dimension, n_leaves = part.gap_row.size, part.gap_y.shape[1], told.log_weight.size
     key, sweep, salt = told.words[KEY], told.words[SWEEP], told.words[SALT]
-    values = np.empty(n_leaves)
+    values, room = np.empty(n_leaves), np.empty(n_leaves)
     dense = told.root.shape[0] > 0 or not is_diagonal(told.transform)
+    centre = np.empty((n_leaves, dimension))
+    precision = _precisions(told, centre) if dense else np.empty((0, 0, 0))
+    top, mean = np.empty(n_leaves), np.empty((dimension, n_leaves))
+    root, off = np.empty((dimension, dimension, n_leaves)), np.empty((dimension, n_leaves))
+    order = np.full(dimension, -1, dtype=np.int64)
+    n_missing = 0
     x = np.empty(dimension)
     limit = 0.5 * told.grid[1] / told.grid[0] / told.grid[0]
-    for r in range(first, part.gap_row.size, step):
+    for r in range(size * first // step, size * (first + 1) // step):
+        for d in range(dimension):
+            x[d] = part.gap_y[r, d]
+        if dense and not _misses(x, order, n_missing):
+            n_missing = _missing_first(x, order)
+            _factor(precision, centre, told.log_weight, order, n_missing, root, mean, top)
         number = part.gap_row[r]
         rank = rank_of(number, salt)
         leaf = anchored(told, number)
+        if dense:
+            _weigh(x, order, n_missing, root, mean, top, off, room, values)
         if leaf < 0:
             largest = -math.inf
             for k in range(n_leaves):
-                values[k] = -math.inf
-                if rank > told.limit[k]:
-                    if dense:
-                        values[k] = _log_margin(told, k, part.gap_y[r])
-                    else:
-                        values[k] = log_observed(told, k, part.gap_y[r])
-                    largest = max(largest, values[k])
+                if not dense:
+                    values[k] = log_observed(told, k, x)
+                if rank <= told.limit[k]:
+                    values[k] = -math.inf
+                largest = max(largest, values[k])
             point = uniform_of(philox(number, sweep, ASSIGN, key)[0])
             leaf = cover(values, n_leaves, largest, point)
         labels[r] = leaf
-        x[:] = part.gap_y[r]
         if told.impute:
             if dense:
-                _complete(told, leaf, x, number)
+                _complete(x, order, n_missing, root, mean, off, leaf, told, number)
             else:
                 for d in range(dimension):
                     if math.isnan(x[d]):
@@ -79,7 +92,8 @@ def assign_gaps(
             for d in range(dimension):
                 for e in range(dimension):
                     add(tally.products[d], e, x[d] * x[e], told.grid[2], told.grid[3])
-        completed[r] = x
+        for d in range(dimension):
+            completed[r, d] = x[d]
         tally_row(tally, leaf, number, x, told.kind, told.words[NEXT_SALT], told.grid)
 
 
@@ -98,48 +112,129 @@ def log_observed(told: Components, k: int, y: FloatArray) -> float:
 
 
 @jit
-def _log_margin(told: Components, k: int, y: FloatArray) -> float:
-    """Return the log weight of a leaf for what is observed, from its precision matrix.
-
-    With off = y − c where observed, else the best value: the density of all at that point, over
-    that of the missing part at its centre.
-    """
-    mean = np.empty(y.size)
-    part, pull, missing = _split_precision(told, k, y, mean)
-    off = np.zeros(y.size)
-    for d in range(y.size):
-        if not math.isnan(y[d]):
-            off[d] = y[d] - mean[d]
-    best = np.linalg.solve(part, pull)
-    for a in range(missing.size):
-        off[missing[a]] = best[a]
-    square = 0.0
-    for d in range(y.size):
-        t = 0.0
+def _precisions(told: Components, mean: FloatArray) -> FloatArray:
+    """Return the precision matrix of each leaf in the coordinates of y, and fill in its mean."""
+    n_leaves, dimension = mean.shape
+    out = np.empty((n_leaves, dimension, dimension))
+    inverse = np.linalg.inv(told.transform)
+    for k in range(n_leaves):
         if told.root.shape[0] > 0:
-            for e in range(d + 1):
-                t += told.root[k, d, e] * off[e]
+            out[k] = told.root[k].T @ told.root[k]
+            mean[k] = told.centre[k]
         else:
-            for e in range(y.size):
-                t += told.transform[d, e] * off[e]
-            t *= math.sqrt(told.precision[k, d])
-        square += t * t
-    return told.log_weight[k] - 0.5 * square - 0.5 * np.linalg.slogdet(part)[1]
+            scaled = told.transform.copy()
+            for d in range(dimension):
+                scaled[d] *= told.precision[k, d]
+            out[k] = told.transform.T @ scaled
+            mean[k] = inverse @ told.centre[k]
+    return out
+
+
+@inlined
+def _misses(y: FloatArray, order: npt.NDArray[np.int64], n_missing: int) -> bool:
+    """Tell whether a row misses the first columns of an order, and no others."""
+    for j in range(order.size):
+        if order[j] < 0 or math.isnan(y[order[j]]) != (j < n_missing):
+            return False
+    return True
 
 
 @jit
-def _complete(told: Components, k: int, y: FloatArray, number: Word) -> None:
-    """Draw what is missing of a row in a leaf."""
-    mean = np.empty(y.size)
-    part, pull, missing = _split_precision(told, k, y, mean)
-    factor = np.linalg.cholesky(part)
-    drawn = np.linalg.solve(part, pull)
-    noise = np.empty(missing.size)
-    for a in range(missing.size):
-        noise[a] = _normal(told, number, missing[a])
-    noise = np.linalg.solve(factor.T.copy(), noise)
-    for a in range(missing.size):
-        y[missing[a]] = mean[missing[a]] + drawn[a] + noise[a]
+def _missing_first(y: FloatArray, order: npt.NDArray[np.int64]) -> int:
+    """Put the columns that a row misses first; return how many there are."""
+    n_missing = int(np.isnan(y).sum())
+    gap, there = 0, n_missing
+    for d in range(y.size):
+        if math.isnan(y[d]):
+            order[gap] = d
+            gap += 1
+        else:
+            order[there] = d
+            there += 1
+    return n_missing
+
+
+@jit
+def _factor(
+    precision: FloatArray,
+    centre: FloatArray,
+    log_weight: FloatArray,
+    order: npt.NDArray[np.int64],
+    n_missing: int,
+    root: FloatArray,
+    mean: FloatArray,
+    top: FloatArray,
+) -> None:
+    """Fill in what rows that miss the same columns need of each leaf; leaves are the last axis.
+
+    With the missing columns first, the precision is RᵀR. The last block of R is the root of the
+    precision of what is observed alone; the first, with what stands beside it, is the law of what
+    is missing. ``top`` is the log weight of a leaf for a row whose observed entries are its mean:
+    the density of all columns at the mean, over that of the missing ones.
+    """
+    size = order.size
+    turned = np.empty((size, size))
+    for k in range(len(precision)):
+        for i in range(size):
+            mean[i, k] = centre[k, order[i]]
+            for j in range(size):
+                turned[i, j] = precision[k, order[i], order[j]]
+        lower = np.linalg.cholesky(turned)
+        for i in range(size):
+            for j in range(size):
+                root[j, i, k] = lower[i, j]
+        top[k] = log_weight[k]
+        for j in range(n_missing):
+            top[k] -= math.log(lower[j, j])
+
+
+@inlined
+def _weigh(
+    y: FloatArray,
+    order: npt.NDArray[np.int64],
+    n_missing: int,
+    root: FloatArray,
+    mean: FloatArray,
+    top: FloatArray,
+    off: FloatArray,
+    room: FloatArray,
+    values: FloatArray,
+) -> None:
+    """Fill in the log weights of all leaves for what is observed, and ``off``, y − mean."""
+    n_leaves = top.size
+    for k in range(n_leaves):
+        values[k] = top[k]
+    for j in range(order.size - 1, n_missing - 1, -1):
+        entry = y[order[j]]
+        for k in range(n_leaves):
+            off[j, k] = entry - mean[j, k]
+            room[k] = 0.0
+        for i in range(j, order.size):
+            for k in range(n_leaves):
+                room[k] += root[j, i, k] * off[i, k]
+        for k in range(n_leaves):
+            values[k] -= 0.5 * room[k] * room[k]
+
+
+@inlined
+def _complete(
+    y: FloatArray,
+    order: npt.NDArray[np.int64],
+    n_missing: int,
+    root: FloatArray,
+    mean: FloatArray,
+    off: FloatArray,
+    leaf: int,
+    told: Components,
+    number: Word,
+) -> None:
+    """Draw what is missing: R off is standard normal there, given ``off`` of what is observed."""
+    for j in range(n_missing - 1, -1, -1):
+        value = _normal(told, number, order[j])
+        for i in range(j + 1, order.size):
+            value -= root[j, i, leaf] * off[i, leaf]
+        off[j, leaf] = value / root[j, j, leaf]
+        y[order[j]] = mean[j, leaf] + off[j, leaf]
 
 
 @inlined
@@ -148,38 +243,3 @@ def _normal(told: Components, number: Word, d: int) -> float:
     purpose = IMPUTE + np.uint64(d) * np.uint64(4)
     first, second = philox(number, told.words[SWEEP], purpose, told.words[KEY])
     return normal_of(first, second)
-
-
-@jit
-def _split_precision(
-    told: Components, k: int, y: FloatArray, mean: FloatArray
-) -> tuple[FloatArray, FloatArray, npt.NDArray[np.int64]]:
-    """Return the precision of what is missing, its product with the offset, and which it is."""
-    dimension = y.size
-    matrix = _precision(told, k, mean)
-    missing = np.flatnonzero(np.isnan(y))
-    part = np.empty((missing.size, missing.size))
-    pull = np.zeros(missing.size)
-    for a in range(missing.size):
-        for b in range(missing.size):
-            part[a, b] = matrix[missing[a], missing[b]]
-        for e in range(dimension):
-            if not math.isnan(y[e]):
-                pull[a] -= matrix[missing[a], e] * (y[e] - mean[e])
-    return part, pull, missing
-
-
-@jit
-def _precision(told: Components, k: int, mean: FloatArray) -> FloatArray:
-    """Return the precision matrix of a leaf in the coordinates of y, and fill in its mean."""
-    dimension = mean.size
-    root = np.zeros((dimension, dimension))
-    if told.root.shape[0] > 0:
-        root[:] = told.root[k]
-        mean[:] = told.centre[k]
-    else:
-        for d in range(dimension):
-            for e in range(dimension):
-                root[d, e] = math.sqrt(told.precision[k, d]) * told.transform[d, e]
-        mean[:] = np.linalg.solve(told.transform, told.centre[k])
-    return root.T @ root

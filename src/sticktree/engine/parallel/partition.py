@@ -28,7 +28,7 @@ class Partition(NamedTuple):
     y: FloatArray  # (blocks, D, BLOCK)
     row: Rows  # (blocks, BLOCK) their numbers
     filled: npt.NDArray[np.int64]  # (blocks,) how many there are
-    gap_y: FloatArray  # (m, D) with NaN
+    gap_y: FloatArray  # (m, D) with NaN; rows that miss the same columns follow each other
     gap_row: Rows  # (m,)
 
     @property
@@ -38,7 +38,7 @@ class Partition(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Every so many blocks of a partition, and rows with gaps: all shares take equally long."""
+    """Every so many blocks of a partition, and so many rows with gaps: all shares are alike."""
 
     first: int
     step: int
@@ -71,8 +71,9 @@ def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Pa
     if blocks:
         filled[-1] = n_whole - BLOCK * (blocks - 1)
     _turn(y, filled)
-    gap_row = (first + np.flatnonzero(gaps)).astype(np.uint64)
-    return Partition(y, row, filled, x[gaps], gap_row)
+    gap_y, gap_row = x[gaps], (first + np.flatnonzero(gaps)).astype(np.uint64)
+    alike = np.lexsort(np.isnan(gap_y).T)
+    return Partition(y, row, filled, gap_y[alike], gap_row[alike])
 
 
 def jittered(part: Partition, jitter: FloatArray) -> Partition:
