@@ -61,7 +61,7 @@ def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float]:
 
     session = Session(client)
     keys = [session.key("empty", 0, k) for k in range(parts)]
-    futures = session.submit({key: (int,) for key in keys}, keys)
+    futures = session.submit(dict.fromkeys(keys, (int,)), keys)
     rows = DaskRows(futures, list(range(parts)), session, extent=Extent(parts, 0.0, 1, False))
     seconds, processor = [], []
     for k in range(rounds + 1):

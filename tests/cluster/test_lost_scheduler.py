@@ -1,4 +1,4 @@
-"""A scheduler that is lost in mid-fit: the fit ends soon, and goes on elsewhere from its checkpoint."""
+"""A scheduler that is lost in mid-fit: the fit ends soon, and goes on from its checkpoint."""
 
 import json
 import subprocess
