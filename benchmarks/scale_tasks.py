@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from benchmarks.load import load
 from benchmarks.local_workers import local_workers
 from benchmarks.table import Row, duration, skipped
-from benchmarks.timing import median
+from benchmarks.timing import median, seconds_of
 
 WORKERS = 2
 PARTS = 100  # as a hundred workers would have
@@ -25,7 +25,8 @@ class TaskCost(NamedTuple):
 
     round_trip: float  # a pass with one part: from the client to a worker and back
     task: float  # each further task
-    serial: float  # of it, processor time of scheduler and client, which more workers do not share
+    serial: float  # of processor time of scheduler and client, which more workers do not share
+    shared: float  # of processor time of workers, which they do
 
 
 def n_tasks(parts: int) -> int:
@@ -41,10 +42,9 @@ def n_tasks(parts: int) -> int:
 
 def task_cost(client: Any, rounds: int = ROUNDS) -> TaskCost:
     """Measure passes that do nothing: those with one part, and those with many."""
-    taken = [_passes(client, parts, rounds) for parts in (1, PARTS)]
-    (one, its_processor), (many, processor) = taken
+    one, many = (_passes(client, parts, rounds) for parts in (1, PARTS))
     more = n_tasks(PARTS) - n_tasks(1)
-    return TaskCost(one, (many - one) / more, (processor - its_processor) / more)
+    return TaskCost(one[0], *((b - a) / more for a, b in zip(one, many, strict=True)))
 
 
 def measured_cost(rounds: int = ROUNDS) -> TaskCost:
@@ -53,8 +53,8 @@ def measured_cost(rounds: int = ROUNDS) -> TaskCost:
         return task_cost(client, rounds)
 
 
-def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float]:
-    """Return the medians of seconds, and of processor time of this process."""
+def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float, float]:
+    """Return seconds of a pass, and processor time of this process and of all workers."""
     from sticktree.cluster import DaskRows
     from sticktree.cluster.session import Session
     from sticktree.engine.parallel.rows import Extent
@@ -63,14 +63,16 @@ def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float]:
     keys = [session.key("empty", 0, k) for k in range(parts)]
     futures = session.submit(dict.fromkeys(keys, (int,)), keys)
     rows = DaskRows(futures, list(range(parts)), session, extent=Extent(parts, 0.0, 1, False))
-    seconds, processor = [], []
-    for k in range(rounds + 1):
-        start, worked = time.perf_counter(), time.process_time()
+
+    def once() -> None:
         rows.seated, _ = rows._pass("nothing", nothing, 0, lambda k: (rows.parts[k],), sum)
-        if k:  # the first is not counted
-            seconds.append(time.perf_counter() - start)
-            processor.append(time.process_time() - worked)
-    return median(seconds), median(processor)
+
+    once()  # is not counted
+    there, here = sum(client.run(time.process_time).values()), time.process_time()
+    taken = [seconds_of(once) for _ in range(rounds)]
+    here = time.process_time() - here
+    there = sum(client.run(time.process_time).values()) - there
+    return median(taken), here / rounds, there / rounds
 
 
 def nothing(told: int, part: int) -> tuple[int, int]:
@@ -80,9 +82,9 @@ def nothing(told: int, part: int) -> tuple[int, int]:
 
 def cost_row(cost: TaskCost) -> Row:
     return Row(
-        f"Dask alone, {WORKERS} workers: a task of a pass over {PARTS} parts, in all and in "
-        "scheduler and client; a pass with one part, there and back",
-        f"{duration(cost.task)}, {duration(cost.serial)}",
+        f"Dask alone, {WORKERS} workers: a task of a pass over {PARTS} parts, processor time in "
+        "scheduler with client and in workers; a pass with one part, there and back",
+        f"{duration(cost.task)}, {duration(cost.serial)} + {duration(cost.shared)}",
         figure=f"{duration(cost.round_trip)} ({load()})",
     )
 
