@@ -30,7 +30,6 @@ class PlantedChain(SharedParallelChain):
     def __init__(self, rows: Rows, made: Clusters, seed: int = 0) -> None:
         self.model, self.rng = scale_model(), np.random.default_rng(seed)
         self._begin(rows)
-        self.impute = rows.extent.gaps
         wanted = min(ROWS_OF_LEAF * len(made.centres), rows.extent.n // 2)
         some = rows.sample(self._word(), int(2**64 * (wanted / rows.extent.n)))
         first = Chain(some.y, self.model, self.rng)
@@ -38,8 +37,7 @@ class PlantedChain(SharedParallelChain):
         rebuild(first.state, _tree_of(some.y, made), first.concentration, 0.0, scales)
         for _ in range(SETTLING):
             first.move_scales()
-        self._whole_products = self._float_products(rows.products(self.grids[1]))
-        self._products = self._whole_products
+        self._read_rows()
         self._take_over(first, some.number)
         self.told: Components | None = None
 

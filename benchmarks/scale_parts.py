@@ -11,7 +11,8 @@ from benchmarks.scale_chains import planted
 from benchmarks.scale_data import clusters
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units
-from sticktree.engine.parallel.rows import Halved, Rows, Seated
+from sticktree.engine.parallel.passes import Halved, Seated
+from sticktree.engine.parallel.rows import Rows
 
 
 class Parts(NamedTuple):

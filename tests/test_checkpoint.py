@@ -8,7 +8,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-import sticktree.estimator
+import sticktree.fitting
 from sticktree import DFPMixture
 from sticktree.checkpoint import Checkpoint
 from sticktree.engine.chain import Chain
@@ -86,7 +86,7 @@ def test_run_that_died_goes_on_from_where_it_was_saved(tmp_path, monkeypatch, fo
         return original(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sticktree.estimator, "SECONDS_BETWEEN_SAVES", -1.0)
+        patch.setattr(sticktree.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
         patch.setattr(Chain, "sweep", sweep_and_die)
         with pytest.raises(RuntimeError, match="out of memory"):
             fit(rows(), covariance_type=form, checkpoint=tmp_path)
@@ -106,7 +106,7 @@ def test_interrupted_run_goes_on_to_the_draws_of_a_whole_one(tmp_path, monkeypat
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(sticktree.estimator, "sample", interrupted)
+        patch.setattr(sticktree.fitting, "sample", interrupted)
         with pytest.raises(KeyboardInterrupt) if n_draws == 0 else nullcontext():
             fit(rows(), covariance_type=form, checkpoint=tmp_path)
     resumed = fit(rows(), covariance_type=form, checkpoint=tmp_path)
@@ -143,7 +143,7 @@ def test_folder_and_those_above_it_are_made(tmp_path):
 
 
 def test_checkpoint_does_not_change_the_draws(tmp_path, monkeypatch):
-    monkeypatch.setattr(sticktree.estimator, "SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(sticktree.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
     saved = fit(rows(), checkpoint=tmp_path)
     assert_same_draws(saved.posterior_.draws, fit(rows()).posterior_.draws)
 

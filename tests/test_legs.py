@@ -67,7 +67,7 @@ def test_dask_is_a_backend_too():
 
 
 def test_labels_are_kept_by_the_same_draws(monkeypatch):
-    monkeypatch.setattr("sticktree.estimator.label_every", lambda *_: 3)
+    monkeypatch.setattr("sticktree.fitting.label_every", lambda *_: 3)
     expected = fitted(algorithm="parallel")
     kept = [draw.labelled for draw in expected.posterior_.draws]
     assert kept[:4] == [True, False, False, True]

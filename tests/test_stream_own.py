@@ -14,7 +14,7 @@ import sticktree
 from sticktree import DFPMixture
 from sticktree.drift import Z_LIMIT, DriftWarning
 from sticktree.engine.parallel import chain as parallel_chain
-from sticktree.engine.parallel import own_chain
+from sticktree.engine.parallel.own_chain import OwnParallelChain
 from sticktree.engine.parallel.stream_rows import MOST_BLOCKS
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
@@ -46,7 +46,7 @@ def short():
     """Less work in a sweep and at the start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel_chain, "MOST_ROUNDS", 2)
-        patch.setattr(own_chain, "FIRST_SWEEPS", 30)
+        patch.setattr(OwnParallelChain, "first_sweeps", 30)
         yield
 
 

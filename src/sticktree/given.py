@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.preparation import Preparation
-from sticktree.store import SALT, MemoryStore, Store, digest, some_rows
+from sticktree.store import MemoryStore, Store, digest, some_rows
 from sticktree.table import Columns, Table
 
 __all__ = ["Given", "check_algorithm", "label_every"]
@@ -81,13 +81,12 @@ class Given:
         """Return numbers of some rows, and these; None if all are in memory."""
         if self.store is None or len(self.data):
             return None
-        limit = min(int(2**64 * (KEPT / self.store.shape[0])), 2**64 - 1)
-        picked = self.store.rows(1).sample(SALT, limit)
+        picked = some_rows(self.store, KEPT)
         return picked.number.astype(np.int64), picked.y
 
     def some(self) -> FloatArray:
         """Return rows that choose a model: all, or some where there are many."""
-        return self.data if self.store is None else some_rows(self.store, SOME)
+        return self.data if self.store is None else some_rows(self.store, SOME).y
 
 
 def prepared(

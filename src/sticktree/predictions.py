@@ -18,6 +18,7 @@ from sticktree.chunkwise import chunkwise
 from sticktree.cluster import is_dask
 from sticktree.clusters import Clusters
 from sticktree.engine import engine_of
+from sticktree.input import Input
 from sticktree.posterior.draws import Draw, Posterior
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.prediction import (
@@ -29,14 +30,14 @@ from sticktree.posterior.prediction import (
 from sticktree.posterior.stack import Stack
 from sticktree.seeds import seed_sequence
 from sticktree.selection import Selection
-from sticktree.table import Columns, Table
+from sticktree.table import Columns
 
 __all__ = ["Predictions"]
 
 LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
 
 
-class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[misc]
+class Predictions(Clusters, Input, DensityMixin, TransformerMixin):  # type: ignore[misc]
     """The part of a mixture that answers about rows it is shown."""
 
     covariance_type: str
@@ -255,9 +256,6 @@ class Predictions(Clusters, DensityMixin, TransformerMixin):  # type: ignore[mis
         """Return rows that are asked about, in the units of the engine."""
         check_is_fitted(self)
         return self._preparation.standardised(self._read(X, reset=False).values)
-
-    def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
-        raise NotImplementedError
 
 
 def _without_labels(draw: Draw) -> Draw:

@@ -11,9 +11,10 @@ from sticktree.checks import FloatArray
 
 if TYPE_CHECKING:
     from sticktree.engine.parallel.partition import Partition
+    from sticktree.engine.parallel.picks import Picked
     from sticktree.engine.parallel.rows import Rows
 
-__all__ = ["BY_WORKERS", "SALT", "MemoryStore", "Store", "digest", "some_rows"]
+__all__ = ["BY_WORKERS", "MemoryStore", "Store", "digest", "some_rows"]
 
 BY_WORKERS = "rows-"  # begins digests that workers of a cluster made
 CHUNK = 65_536  # rows that are copied at a time
@@ -84,10 +85,10 @@ def digest(data: FloatArray) -> str:
     return found.hexdigest()
 
 
-def some_rows(store: Store, most: int) -> FloatArray:
+def some_rows(store: Store, most: int) -> Picked:
     """Return about ``most`` of the rows, or all if there are no more; they do not depend on order.
 
     Which they are depends on their numbers alone.
     """
     limit = min(int(2**64 * (most / store.shape[0])), 2**64 - 1)
-    return store.rows(1).sample(SALT, limit).y
+    return store.rows(1).sample(SALT, limit)

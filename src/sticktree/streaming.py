@@ -17,16 +17,16 @@ from sticktree.chunks.table import ChunkedTable
 from sticktree.cluster import is_dask
 from sticktree.drift import Batch, DriftWarning, Stream, foresee
 from sticktree.engine import parallel_chain_of
+from sticktree.fitting import Fitting
 from sticktree.given import label_every
-from sticktree.model import Model
+from sticktree.input import names_of
 from sticktree.packing import pack_chain, unpack_chain
-from sticktree.posterior.diagnostics import Diagnosis, diagnose
+from sticktree.posterior.diagnostics import diagnose
 from sticktree.posterior.draws import Draw, Posterior
-from sticktree.preparation import Preparation
 from sticktree.progress import watching
 from sticktree.sampling import Run, Schedule, sample
 from sticktree.store import MemoryStore, digest
-from sticktree.table import Columns, Table
+from sticktree.table import Table
 
 if TYPE_CHECKING:
     from sticktree.engine.parallel.chain import ParallelChain
@@ -36,27 +36,10 @@ __all__ = ["Streaming", "first_batch"]
 FREE = {"n_warmup", "thin", "algorithm"}  # parameters that may change between batches
 
 
-class Streaming:
+class Streaming(Fitting):
     """The part of a mixture that learns in batches."""
 
-    n_chains: int
-    thin: int
-    progress: bool | None
-    algorithm_: str
-    columns_: Columns
-    posterior_: Posterior
-    diagnosis_: Diagnosis
     stream_: Stream
-    _runs: list[Run]
-    _data: FloatArray
-    _rows: npt.NDArray[np.int64]
-    _outside: FloatArray
-    _model_: Model
-    _preparation: Preparation
-    _done: Schedule
-    _fitted_with: dict[str, str]
-    _kept: tuple[npt.NDArray[np.int64], FloatArray] | None
-    _digest: str
 
     def partial_fit(
         self,
@@ -147,10 +130,15 @@ class Streaming:
         self._data, self._rows, self._outside = x, np.arange(len(x)), x[:0]
         self._digest, self.algorithm_ = digest(x), "parallel"
         self.posterior_ = Posterior([run.draws for run in runs], self._model_.depth)
-        self._summarise(self._names_of(X))
+        self._summarise(names_of(X))
         self.diagnosis_ = diagnose(self.posterior_)
         if batch.drifted:
             warnings.warn(batch.warning(), DriftWarning, stacklevel=2)
+        return self
+
+    def _fit_first(self, X: Any) -> Self:  # noqa: N803
+        self._fit(X, None, "parallel")
+        self.stream_ = Stream((first_batch(self.posterior_.draws),))
         return self
 
     def _check_stream(self) -> None:
@@ -198,27 +186,6 @@ class Streaming:
             cast("ParallelChain", chain).follow(rows)
             runs.append(Run(chain))
         return runs
-
-    def _fit_first(self, X: Any) -> Self:  # noqa: N803
-        raise NotImplementedError
-
-    def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
-        raise NotImplementedError
-
-    def _names_of(self, X: Any) -> tuple[str, ...] | None:  # noqa: N803
-        raise NotImplementedError
-
-    def _known(self) -> dict[str, str]:
-        raise NotImplementedError
-
-    def _threads(self) -> int:
-        raise NotImplementedError
-
-    def _threads_of_chain(self) -> int:
-        raise NotImplementedError
-
-    def _summarise(self, names: tuple[str, ...] | None) -> None:
-        raise NotImplementedError
 
 
 def first_batch(draws: Sequence[Draw]) -> Batch:

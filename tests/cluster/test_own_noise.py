@@ -8,7 +8,6 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 from sticktree.cluster import DaskRows
 from sticktree.cluster import rows as cluster_rows
 from sticktree.engine.parallel import chain as parallel_chain
-from sticktree.engine.parallel import own_chain
 from sticktree.engine.parallel.own_chain import OwnParallelChain
 from sticktree.model import Column, Model
 from tests.cluster.chains import assert_same, chain_of, chunked, in_threads, outcome, table
@@ -22,8 +21,8 @@ def short(monkeypatch):
     """Fewer rows and sweeps, and still more rows than are picked, in a pass and at the start."""
     monkeypatch.setattr(parallel_chain, "PICKED", 300)
     monkeypatch.setattr(parallel_chain, "MOST_ROUNDS", 1)
-    monkeypatch.setattr(own_chain, "FIRST_ROWS", 300)
-    monkeypatch.setattr(own_chain, "FIRST_SWEEPS", 3)
+    monkeypatch.setattr(parallel_chain, "FIRST_ROWS", 300)
+    monkeypatch.setattr(OwnParallelChain, "first_sweeps", 3)
 
 
 def model_of(form):

@@ -15,23 +15,14 @@ from sticktree.chunks.prepared import PreparedTable
 from sticktree.chunks.scratch import removed_with
 from sticktree.chunks.slots import Buffer, Slot, read_into, write
 from sticktree.chunks.workers import fold
-from sticktree.engine.parallel.assign import PICK, PICK_SALT, Labels
-from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.components import Components, pick_limits
 from sticktree.engine.parallel.halves import Units, gain_grid
+from sticktree.engine.parallel.labels import Labels, Nodes, final_labels
 from sticktree.engine.parallel.partition import Partition
-from sticktree.engine.parallel.rows import (
-    Halved,
-    Picked,
-    Seated,
-    assign,
-    final_labels,
-    halve,
-    join_picks,
-    merge,
-    pick,
-    products,
-)
+from sticktree.engine.parallel.passes import Halved, Seated, assign, halve, products
+from sticktree.engine.parallel.picks import Picked, join_picks, pick
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import merge
 
 __all__ = ["ChunkedRows"]
 
@@ -121,7 +112,7 @@ class ChunkedRows:
 
     def assign(self, told: Components) -> Seated:
         """Let every row choose its leaf."""
-        limits = int(told.words[PICK_SALT]), int(told.words[PICK])
+        limits = pick_limits(told)
 
         def work(slot: Slot, part: Partition, state: Buffer) -> tuple[list[Picked], Seated]:
             labelled, _ = slot.state(state)
@@ -151,12 +142,7 @@ class ChunkedRows:
             work, lambda a, b: Halved(merge(a.tally, b.tally), np.asarray(a.gain + b.gain))
         )
 
-    def labels(
-        self,
-        of_leaf: npt.NDArray[np.int64],
-        of_half: npt.NDArray[np.int64],
-        numbers: IntArray | None = None,
-    ) -> Labels:
+    def labels(self, of_leaf: Nodes, of_half: Nodes, numbers: IntArray | None = None) -> Labels:
         """Return the leaves of rows after the last passes: of all in order, or of some."""
         out = np.empty(self.extent.n, dtype=np.int32)
 

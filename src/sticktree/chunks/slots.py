@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.engine.parallel.labels import Labelled, Sided
 from sticktree.engine.parallel.partition import BLOCK, Partition
-from sticktree.engine.parallel.rows import Labelled, Sided
 
 __all__ = ["Buffer", "Slot", "read_into", "write"]
 

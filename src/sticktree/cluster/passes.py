@@ -8,27 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.assign import PICK, PICK_SALT, Labels, Tally
-from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.components import Components, pick_limits
 from sticktree.engine.parallel.halves import Units
+from sticktree.engine.parallel.labels import Labelled, Labels, Sided, final_labels
 from sticktree.engine.parallel.partition import BLOCK, Partition, partition
+from sticktree.engine.parallel.passes import Halved, Seated, assign, halve, products
 from sticktree.engine.parallel.philox import MIX_0, MIX_1, rank_of
-from sticktree.engine.parallel.rows import (
-    Extent,
-    Halved,
-    Labelled,
-    Picked,
-    Seated,
-    Sided,
-    assign,
-    final_labels,
-    halve,
-    join_picks,
-    merge,
-    pick,
-    products,
-)
+from sticktree.engine.parallel.picks import Picked, join_picks, pick
+from sticktree.engine.parallel.rows import Extent
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import Tally, merge
 
 __all__ = [
     "add_up",
@@ -65,8 +54,7 @@ def assign_rows(told: Components, part: Partition) -> tuple[Labelled, Seated]:
     """Let the rows of a partition choose their leaves."""
     labelled = Labelled.empty(part)
     tally = assign(part, told, labelled)
-    limits = int(told.words[PICK_SALT]), int(told.words[PICK])
-    return labelled, Seated(tally, pick(part, *limits, labelled))
+    return labelled, Seated(tally, pick(part, *pick_limits(told), labelled))
 
 
 def halve_rows(

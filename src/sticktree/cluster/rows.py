@@ -13,10 +13,12 @@ from sticktree.checks import IntArray
 from sticktree.cluster import passes
 from sticktree.cluster.lost import ClusterLostError
 from sticktree.cluster.session import Graph, Key, Session
-from sticktree.engine.parallel.assign import Labels
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
-from sticktree.engine.parallel.rows import Extent, Halved, Picked, Seated
+from sticktree.engine.parallel.labels import Labels, Nodes
+from sticktree.engine.parallel.passes import Halved, Seated
+from sticktree.engine.parallel.picks import Picked
+from sticktree.engine.parallel.rows import Extent
 from sticktree.engine.parallel.sums import Grid
 from sticktree.store import BY_WORKERS, Store
 
@@ -124,12 +126,7 @@ class DaskRows:
         )
         return halved
 
-    def labels(
-        self,
-        of_leaf: npt.NDArray[np.int64],
-        of_half: npt.NDArray[np.int64],
-        numbers: IntArray | None = None,
-    ) -> Labels:
+    def labels(self, of_leaf: Nodes, of_half: Nodes, numbers: IntArray | None = None) -> Labels:
         """Return the leaves of rows after the last passes: of all in order, or of some."""
         if self.seated is None:
             raise RuntimeError("rows have no leaves yet")

@@ -23,6 +23,7 @@ from sticktree.engine.gaps import (
 from sticktree.engine.leave_one_out import leave_one_out
 from sticktree.engine.mixture import Mixture, log_density, predictive_mixture, responsibilities
 from sticktree.engine.state import State, empty_state
+from sticktree.engine.structure import load_tree
 from sticktree.model import Model
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.parallel.trunk import plant, recount
+    from sticktree.engine.parallel.trunk import recount
 
     dimension = draws[0].parameters["sums_total"].shape[1]
     room = max(draw.parent.size for draw in draws)
@@ -73,7 +74,7 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
     for draw in draws:
         factor = _square(draw.parameters["factor"], dimension)
         parent = draw.parent.astype(np.int32)
-        plant(state, parent, draw.level.astype(np.int32))
+        load_tree(state, parent, draw.level.astype(np.int32), np.empty(0, dtype=np.int32))
         set_parameters(
             state,
             draw.concentration,

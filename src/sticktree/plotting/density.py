@@ -12,7 +12,7 @@ from sticktree.plotting.columns import read_data
 from sticktree.plotting.display import check_fitted, column_names, data_of
 from sticktree.plotting.groups import Groups, read_groups
 from sticktree.plotting.scatter import MOST_VECTORS, draw_points
-from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes
+from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,10 +153,10 @@ class DensityDisplay:
         ax = new_axes(ax, (4.8, 4.2) if len(self.grid) == 2 else (5.0, 3.2))
         if len(self.grid) == 2:
             self._plot_regions(ax, groups)
+            open_frame(ax, *self.columns)
         else:
             self._plot_curve(ax)
-        ax.tick_params(labelsize=7)
-        ax.spines[["top", "right"]].set_visible(False)
+            open_frame(ax, self.columns[0], "density")
         self.ax_, self.figure_ = ax, ax.figure.figure
         return self
 
@@ -190,8 +190,6 @@ class DensityDisplay:
             draw_points(ax, self.data, groups)
         ax.set_xlim(self.grid[0][0], self.grid[0][-1])
         ax.set_ylim(self.grid[1][0], self.grid[1][-1])
-        ax.set_xlabel(self.columns[0], fontsize=8, parse_math=False)
-        ax.set_ylabel(self.columns[1], fontsize=8, parse_math=False)
         ax.legend(
             [Patch(facecolor=tuple(shades[k])) for k in kept[::-1]],
             [f"{100 * MASSES[k]:.0f} %" for k in kept[::-1]],
@@ -226,8 +224,6 @@ class DensityDisplay:
         ax.plot(self.grid[0], np.exp(self.log_density), color=CLUSTERS[0], linewidth=1.4)
         ax.set_xlim(self.grid[0][0], self.grid[0][-1])
         ax.set_ylim(0.0, None)
-        ax.set_xlabel(self.columns[0], fontsize=8, parse_math=False)
-        ax.set_ylabel("density", fontsize=8)
 
 
 def chosen_columns(estimator: Any, columns: Sequence[Any] | None) -> list[int]:

@@ -14,7 +14,7 @@ from sticktree.plotting.display import labels_of, tree_of
 from sticktree.plotting.groups import read_groups
 from sticktree.plotting.scatter import draw_points
 from sticktree.plotting.sticks import plot_sticks
-from sticktree.plotting.style import branch_colours, pyplot
+from sticktree.plotting.style import branch_colours, open_frame, pyplot
 from sticktree.plotting.tree import plot_tree
 from sticktree.processes.diffusion import Simulation
 from sticktree.processes.mass_tree import MassTree
@@ -111,8 +111,7 @@ def figure_density(
         draw_points(axes[0], data, read_groups("labels", labels, len(data)))
         axes[0].set_xlim(axes[-1].get_xlim())
         axes[0].set_ylim(axes[-1].get_ylim())
-        axes[0].set_xlabel(density.columns[0], fontsize=8, parse_math=False)
-        axes[0].set_ylabel(density.columns[1], fontsize=8, parse_math=False)
+        open_frame(axes[0], *density.columns)
         axes[0].set_title("data", fontsize=9, loc="left")
     shown = DendrogramDisplay(tree, labels=labels, names=False)
     shown.plot(ax=axes[-2], orientation="top", supports="auto")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.plotting.display import check_fitted
-from sticktree.plotting.style import CLUSTERS, INK, PAPER, new_axes
+from sticktree.plotting.style import CLUSTERS, draw_dots, new_axes, open_frame
 from sticktree.posterior.draws import Posterior
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class LeavesPerLevelDisplay:
         )
         levels = np.arange(1, n_levels + 1)
         middle = np.median(self.counts, axis=0)
-        ax.scatter(levels, middle, s=22, color=INK, edgecolors=PAPER, linewidths=0.6, zorder=3)
+        draw_dots(ax, levels, middle)
         low, high = np.quantile(self.counts, [0.05, 0.95], axis=0, method="inverted_cdf")
         smallest, largest = self.counts.min(), self.counts.max()
         if largest / smallest > LOG_FROM:
@@ -117,10 +117,7 @@ class LeavesPerLevelDisplay:
                 )
         ax.set_xlim(0.4, n_levels + 0.6)
         ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
-        ax.set_xlabel("level", fontsize=8)
-        ax.set_ylabel("branches", fontsize=8)
-        ax.tick_params(labelsize=7)
-        ax.spines[["top", "right"]].set_visible(False)
+        open_frame(ax, "level", "branches")
         self.ax_, self.figure_ = ax, ax.figure.figure
         return self
 

@@ -10,7 +10,7 @@ from sticktree.checks import FloatArray
 from sticktree.plotting.columns import read_data, standardised
 from sticktree.plotting.display import data_of, labels_of, names_of_data
 from sticktree.plotting.groups import Groups, read_groups
-from sticktree.plotting.style import CLASSES, INK, new_axes, rgb
+from sticktree.plotting.style import CLASSES, INK, new_axes, open_frame, rgb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,8 +116,7 @@ class ScatterDisplay:
         points, names = principal_axes(self.data, self.columns)
         ax = new_axes(ax, (4.8, 4.2))
         draw_points(ax, points, groups)
-        ax.set_xlabel(names[0], fontsize=8, parse_math=False)
-        ax.set_ylabel(names[1], fontsize=8, parse_math=False)
+        open_frame(ax, *names)
         if groups is not None and (self.labels is None or len(groups.names) <= MOST_LEGEND):
             rest = "none" if self.classes is None else "missing"
             groups.legend(ax, rest, loc="upper left", bbox_to_anchor=(1.02, 1.0))
@@ -142,8 +141,6 @@ def draw_points(ax: Axes, points: FloatArray, groups: Groups | None) -> None:
         rasterized=n_data > MOST_VECTORS,
         zorder=3,
     )
-    ax.tick_params(labelsize=7)
-    ax.spines[["top", "right"]].set_visible(False)
 
 
 def principal_axes(data: FloatArray, columns: list[str]) -> tuple[FloatArray, tuple[str, str]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.drift import Z_LIMIT, Stream
 from sticktree.plotting.display import check_fitted
-from sticktree.plotting.style import CLUSTERS, INK, PAPER, new_axes
+from sticktree.plotting.style import CLUSTERS, INK, draw_dots, new_axes, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,14 +79,22 @@ class StreamDisplay:
         """Draw; the argument is that of :func:`plot_stream`."""
         from matplotlib.ticker import MaxNLocator
 
-        batches = self.stream.batches[1:]
         ax = new_axes(ax, (5.6, 3.2))
-        at = np.array([batch.batch for batch in batches])
-        found, expected, error = (
-            np.array([getattr(batch, name) for batch in batches])
-            for name in ("log_density", "expected", "error")
-        )
-        # Steps, since each batch has a band of its own.
+        self._draw_band(ax)
+        self._draw_batches(ax)
+        ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+        open_frame(ax, "batch", "mean log density, before it was seen")
+        ax.legend(fontsize=7, frameon=False, loc="best")
+        self.ax_, self.figure_ = ax, ax.figure.figure
+        return self
+
+    def _of_each(self, name: str) -> npt.NDArray[Any]:
+        """Return something of each batch but the first, which was not foreseen."""
+        return np.array([getattr(batch, name) for batch in self.stream.batches[1:]])
+
+    def _draw_band(self, ax: Axes) -> None:
+        """Draw what was expected: in steps, since each batch has a band of its own."""
+        at, expected, error = map(self._of_each, ("batch", "expected", "error"))
         edges = np.concatenate([at - 0.5, at[-1:] + 0.5])
         low, high = (
             np.append(bound, bound[-1])
@@ -102,46 +111,30 @@ class StreamDisplay:
             label="expected, ± 3.89 errors",
         )
         ax.stairs(expected, edges, color=CLUSTERS[4], linewidth=1.0, baseline=None)
-        ax.plot(at, found, color=INK, linewidth=0.9, zorder=3)
-        far = np.array([batch.drifted for batch in batches])
-        ax.scatter(
-            at[~far],
-            found[~far],
-            s=22,
-            color=INK,
-            edgecolors=PAPER,
-            linewidths=0.6,
-            zorder=4,
-            label="batch",
-        )
-        if far.any():
-            ax.scatter(
-                at[far],
-                found[far],
-                s=34,
-                marker="D",
-                color=CLUSTERS[1],
-                edgecolors=PAPER,
-                linewidths=0.6,
-                zorder=4,
-                label="far from expected",
-            )
-        for batch in batches:
-            if batch.drifted:
-                ax.annotate(
-                    f"{batch.new_share:.0%} in new leaves",
-                    (batch.batch, batch.log_density),
-                    xytext=(6, 0),
-                    textcoords="offset points",
-                    va="center",
-                    fontsize=7,
-                )
         ax.set_xlim(edges[0], edges[-1])
-        ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
-        ax.set_xlabel("batch", fontsize=8)
-        ax.set_ylabel("mean log density, before it was seen", fontsize=8)
-        ax.tick_params(labelsize=7)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.legend(fontsize=7, frameon=False, loc="best")
-        self.ax_, self.figure_ = ax, ax.figure.figure
-        return self
+
+    def _draw_batches(self, ax: Axes) -> None:
+        """Draw what was found, and mark the batches that are far from what was expected."""
+        at, found, far = map(self._of_each, ("batch", "log_density", "drifted"))
+        ax.plot(at, found, color=INK, linewidth=0.9, zorder=3)
+        draw_dots(ax, at[~far], found[~far], label="batch")
+        if not far.any():
+            return
+        draw_dots(
+            ax,
+            at[far],
+            found[far],
+            size=34.0,
+            colour=CLUSTERS[1],
+            marker="D",
+            label="far from expected",
+        )
+        for x, y, share in zip(at[far], found[far], self._of_each("new_share")[far], strict=True):
+            ax.annotate(
+                f"{share:.0%} in new leaves",
+                (x, y),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=7,
+            )

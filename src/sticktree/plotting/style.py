@@ -1,4 +1,4 @@
-"""Colours that all pictures share, and the Axes they draw on."""
+"""Colours that all pictures share, and the Axes, frames and dots they draw."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ __all__ = [
     "REST",
     "branch_colours",
     "colours",
+    "draw_dots",
     "new_axes",
+    "open_frame",
     "paler",
     "points",
     "pyplot",
@@ -67,6 +69,43 @@ def new_axes(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     if ax is None:
         ax = pyplot().subplots(figsize=figsize, layout="constrained")[1]
     return ax
+
+
+def open_frame(ax: Axes, x_label: str = "", y_label: str = "") -> None:
+    """Leave the frame open above and at the right, with small numbers; name the axes if asked to.
+
+    Labels are plain text: the name of a column may have dollar signs.
+    """
+    ax.tick_params(labelsize=7)
+    ax.spines[["top", "right"]].set_visible(False)
+    if x_label:
+        ax.set_xlabel(x_label, fontsize=8, parse_math=False)
+    if y_label:
+        ax.set_ylabel(y_label, fontsize=8, parse_math=False)
+
+
+def draw_dots(
+    ax: Axes,
+    x: FloatArray,
+    y: FloatArray,
+    *,
+    size: float = 22.0,
+    colour: str = INK,
+    marker: str = "o",
+    label: str | None = None,
+) -> None:
+    """Draw dots that stand out from lines and areas."""
+    ax.scatter(
+        x,
+        y,
+        s=size,
+        color=colour,
+        marker=marker,
+        label=label,
+        edgecolors=PAPER,
+        linewidths=0.6,
+        zorder=4,
+    )
 
 
 def points(ax: Axes) -> tuple[float, float]:

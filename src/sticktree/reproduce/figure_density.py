@@ -96,6 +96,7 @@ def _draw_row(
     from sticktree.plotting.display import labels_of, rows_of
     from sticktree.plotting.groups import read_groups
     from sticktree.plotting.scatter import draw_points
+    from sticktree.plotting.style import open_frame
     from sticktree.posterior.best import best_draw
 
     left, middle, right = row.subplots(1, 3, width_ratios=[1.0, 1.75, 1.0])
@@ -105,8 +106,7 @@ def _draw_row(
     groups = labels_of(fit) if classes is None else [classes[i] for i in rows_of(fit)]
     draw_points(left, data, read_groups("classes", groups, len(data)))
     left.set(xlim=right.get_xlim(), ylim=right.get_ylim())
-    left.set_xlabel(right.get_xlabel(), fontsize=8)
-    left.set_ylabel(right.get_ylabel(), fontsize=8)
+    open_frame(left, right.get_xlabel(), right.get_ylabel())
     tree = best_draw(fit.posterior_.draws, fit.level_).tree.canonical()
     DendrogramDisplay(tree, labels=groups, names=False).plot(ax=middle, orientation="top")
     for ax, title in ((left, f"{name}: data"), (middle, "a sampled tree"), (right, "density")):

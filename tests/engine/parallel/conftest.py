@@ -5,8 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from sticktree.engine.parallel.labels import final_labels
 from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import Extent, ThreadedRows, join_picks, merge
+from sticktree.engine.parallel.picks import join_picks
+from sticktree.engine.parallel.rows import Extent, ThreadedRows
+from sticktree.engine.parallel.tally import merge
 
 
 class ManyParts:
@@ -52,8 +55,6 @@ class ManyParts:
         return halved[0]._replace(tally=tally, gain=gain)
 
     def labels(self, of_leaf, of_half, numbers=None):
-        from sticktree.engine.parallel.rows import final_labels
-
         out = np.empty(self.extent.n, dtype=np.int32)
         for rows in self.parts:
             final_labels(rows.part, rows.labelled, rows.sided, of_leaf, of_half, out, 0)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel import shared_chain
 from sticktree.engine.parallel.shared_chain import SharedParallelChain
 from sticktree.model import Model
 from tests.engine.test_calibration import rank, summary
@@ -15,7 +14,7 @@ N_REPLICATES, N_DRAWS, THIN, BURN_IN = 100, 9, 25, 40
 def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(
     twin, rows_of, assert_frequencies, monkeypatch
 ):
-    monkeypatch.setattr(shared_chain, "FIRST_SWEEPS", 1)
+    monkeypatch.setattr(SharedParallelChain, "first_sweeps", 1)
     rng = np.random.default_rng(0)
     model = Model(
         np.array([1.0, 0.7]),

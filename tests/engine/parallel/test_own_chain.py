@@ -70,7 +70,7 @@ def test_two_clusters_with_variances_of_their_own_are_found(form, gaps):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_results_do_not_depend_on_partitions_or_threads(form, many_parts, monkeypatch):
-    monkeypatch.setattr(own_chain, "FIRST_SWEEPS", 3)
+    monkeypatch.setattr(OwnParallelChain, "first_sweeps", 3)
     y, _ = two_clusters(900, True, np.random.default_rng(3))
     y[:, 1] = np.round(y[:, 1], 1)
     results = []

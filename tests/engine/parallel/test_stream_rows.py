@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.parallel.assign import empty_tally
 from sticktree.engine.parallel.blocks import FIRST, Blocks, add_blocks, choose_leaves, on_grid
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES, SUMS, Components, n_sums
 from sticktree.engine.parallel.philox import mix
@@ -18,6 +17,7 @@ from sticktree.engine.parallel.shared_chain import SharedParallelChain
 from sticktree.engine.parallel.squash import cut, join
 from sticktree.engine.parallel.stream_rows import MOST_BLOCKS, Gone, StreamRows
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import empty_tally
 from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.seats import set_scales
 from sticktree.engine.state import NOISE

@@ -34,6 +34,7 @@ from sticktree.engine.columns.state import (
     State,
     empty_state,
 )
+from sticktree.engine.columns.structure import load_tree
 from sticktree.engine.random import random_state
 from sticktree.engine.state import Index
 from sticktree.model import Model
@@ -77,7 +78,7 @@ def _seed(draw: Draw) -> int:
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.parallel.own_trunk import plant, recount
+    from sticktree.engine.parallel.own_trunk import recount
 
     n_columns = draws[0].parameters["sums_total"].shape[1]
     room = max(int((draw.level == model.depth).sum()) for draw in draws)
@@ -85,7 +86,8 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
     state = state._replace(data=state.data[:0], leaf=state.leaf[:0])
     full = state.sizes[FORM] == FULL
     for draw in draws:
-        plant(state, draw.parent.astype(np.int64), draw.level.astype(np.int64))
+        parent, level = draw.parent.astype(np.int32), draw.level.astype(np.int32)
+        load_tree(state, parent, level, np.empty(0, dtype=np.int32))
         set_parameters(
             state,
             np.flatnonzero(draw.level < model.depth),

@@ -13,12 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.assign import ASSIGN, KEY, NEXT_SALT, SALT, SWEEP, Tally, cover
-from sticktree.engine.parallel.components import PRODUCTS, SQUARES, Components, n_sums
+from sticktree.engine.parallel.assign import cover
+from sticktree.engine.parallel.components import (
+    KEY,
+    NEXT_SALT,
+    PRODUCTS,
+    SALT,
+    SQUARES,
+    SWEEP,
+    Components,
+    n_sums,
+)
 from sticktree.engine.parallel.halves import Units, halve_one
 from sticktree.engine.parallel.leaf import Sums
-from sticktree.engine.parallel.philox import philox, rank_of, uniform_of
+from sticktree.engine.parallel.philox import ASSIGN, philox, rank_of, uniform_of
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import Tally
 from sticktree.jit import jit
 
 __all__ = ["FIRST", "Blocks", "add_blocks", "choose_halves", "choose_leaves", "on_grid"]

@@ -24,8 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.parallel.assign import Labels
-from sticktree.engine.parallel.rows import Picked
+from sticktree.engine.parallel.labels import Labels
+from sticktree.engine.parallel.picks import Picked
 from sticktree.jit import inlined, jit
 
 __all__ = ["Chosen", "choose_by_places", "choose_by_rows", "log_selection", "square_distance"]
@@ -42,6 +42,11 @@ class Chosen(NamedTuple):
     pins: npt.NDArray[np.uint64]  # (U, 2) rows that are pinned to the halves
     unit_of: npt.NDArray[np.int64]  # (K,) unit of each leaf, or −1
     seeds: list[Places]  # for each unit two picked rows, or fewer
+
+    @property
+    def pinned(self) -> bool:
+        """Whether rows are pinned to halves: the seeds."""
+        return bool((self.pins != UNPINNED).any())
 
     @property
     def merging(self) -> npt.NDArray[np.bool_]:

@@ -18,11 +18,27 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.jit import jit
 
-__all__ = ["PRODUCTS", "SQUARES", "SUMS", "Components", "n_sums"]
+__all__ = [
+    "KEY",
+    "NEXT_SALT",
+    "PRODUCTS",
+    "SALT",
+    "SQUARES",
+    "SUMS",
+    "SWEEP",
+    "Components",
+    "n_sums",
+    "own_copy",
+    "pick_limits",
+]
 
 # What is summed over the rows of a leaf: y; y and y²; y and y yᵀ.
 SUMS, SQUARES, PRODUCTS = range(3)
+# Places in `Components.words`: the key and the sweep of all random numbers, the salts of the ranks
+# now and next, and salt and limit of the ranks of rows that are picked.
+KEY, SWEEP, SALT, NEXT_SALT, PICK_SALT, PICK = range(6)
 
 
 def n_sums(kind: int, dimension: int) -> int:
@@ -40,9 +56,34 @@ class Components(NamedTuple):
     root: FloatArray  # (K, D, D) B, lower triangular, if full; else no rows
     limit: npt.NDArray[np.uint64]  # (K,) rank of the anchor
     anchor: npt.NDArray[np.uint64]  # (K,) number of the anchor
-    words: npt.NDArray[
-        np.uint64
-    ]  # key, sweep, salt of the ranks now and next, of picks, their limit
+    words: npt.NDArray[np.uint64]  # (6,) of which random numbers are made
     kind: int  # which sums
     impute: bool  # whether missing entries are drawn
     grid: FloatArray  # (4,) coarse and fine, of y and of products
+
+
+def pick_limits(told: Components) -> tuple[int, int]:
+    """Return the salt by which rows are picked, and the rank below which they are."""
+    return int(told.words[PICK_SALT]), int(told.words[PICK])
+
+
+@jit
+def own_copy(told: Components) -> Components:
+    """Return a copy for one thread.
+
+    References to arrays are counted in every call of a function that takes them. Threads that
+    count the same ones wait for each other.
+    """
+    return Components(
+        told.log_weight.copy(),
+        told.centre.copy(),
+        told.precision.copy(),
+        told.transform.copy(),
+        told.root.copy(),
+        told.limit.copy(),
+        told.anchor.copy(),
+        told.words.copy(),
+        told.kind,
+        told.impute,
+        told.grid.copy(),
+    )

@@ -14,29 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.assign import (
-    KEY,
-    NEXT_SALT,
-    SWEEP,
-    Labels,
-    Tally,
-    is_diagonal,
-    log_observed,
-    log_weight,
-    own_copy,
-    tally_row,
-    transform_block,
-)
-from sticktree.engine.parallel.components import Components
+from sticktree.engine.parallel.components import KEY, NEXT_SALT, SWEEP, Components, own_copy
+from sticktree.engine.parallel.gaps import log_observed
+from sticktree.engine.parallel.labels import Labels, Sides
 from sticktree.engine.parallel.partition import BLOCK, Partition
-from sticktree.engine.parallel.philox import Word, philox, uniform_of
+from sticktree.engine.parallel.philox import HALVE, Word, philox, uniform_of
 from sticktree.engine.parallel.sums import Grid, add
+from sticktree.engine.parallel.tally import Tally, tally_row
+from sticktree.engine.parallel.weights import is_diagonal, log_weight, transform_block
 from sticktree.jit import inlined, jit
 
 __all__ = ["Units", "gain_grid", "halve_blocks", "halve_gaps", "halve_one"]
-
-HALVE = np.uint64(2)  # purpose of random numbers
-Sides = npt.NDArray[np.int8]
 
 
 class Units(NamedTuple):

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import Tally
 
 Flags = npt.NDArray[np.bool_]
 

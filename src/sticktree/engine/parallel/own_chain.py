@@ -14,19 +14,18 @@ from sticktree.engine.columns.node_split import node_split_sweep
 from sticktree.engine.columns.own import OwnNoise
 from sticktree.engine.columns.regraft import regraft_sweep
 from sticktree.engine.columns.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State, empty_state
+from sticktree.engine.columns.structure import load_tree
 from sticktree.engine.parallel.chain import ParallelChain
 from sticktree.engine.parallel.components import PRODUCTS, SQUARES
 from sticktree.engine.parallel.leaf import Leaf, LeafLaw, Sums
 from sticktree.engine.parallel.own_law import FullLaw, VarianceLaw
-from sticktree.engine.parallel.own_trunk import join_leaves, plant, recount, split_leaf
+from sticktree.engine.parallel.own_trunk import join_leaves, recount, split_leaf
 from sticktree.engine.parallel.rows import Rows
 from sticktree.engine.state import ALIVE, MADE
 from sticktree.engine.structure import list_nodes
-from sticktree.model import Model
 
 __all__ = ["OwnParallelChain"]
 
-FIRST_ROWS, FIRST_SWEEPS = 2000, 100  # with which a chain of the other kind makes the first tree
 ROOM = 256  # leaves that a state has room for at first
 OF_NODES = ("nodes", "coordinates")  # arrays of a state that have a row for each node
 OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")
@@ -35,51 +34,27 @@ OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")
 class OwnParallelChain(OwnNoise, ParallelChain):
     """A Markov chain over trees, φ at their inner nodes, and hyper-parameters.
 
-    It starts from what a chain of the other kind finds in some of the rows. With full covariances
-    rows should have been spread out where values repeat; see `partition`.
-
-    Parameters
-    ----------
-    rows : Rows
-        Standardised rows, wherever they are.
-    model : Model
-        What to sample.
-    rng : numpy.random.Generator
-        The chain's own source of randomness.
+    See `ParallelChain` for what it is given. With full covariances rows should have been spread out
+    where values repeat; see `partition`.
     """
 
+    first_sweeps = 100
     state: State
     headroom = 4096.0  # leaves of a row or two have wide tails
 
-    def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
-        self.model, self.rng = model, rng
-        self._set_up(rows)
-        limit = min(int(2**64 * (FIRST_ROWS / rows.extent.n)), 2**64 - 1)
-        some = rows.sample(self._word(), limit)
+    def _first_chain(self, y: FloatArray) -> ColumnsChain:
         # What full covariances have in place of a floor was done to all rows already.
-        first = ColumnsChain(some.y, replace(model, columns=None) if self.full else model, rng)
-        for _ in range(FIRST_SWEEPS):
-            first.sweep()
-        self._take_over(first, some.number)
+        model = replace(self.model, columns=None) if self.full else self.model
+        return ColumnsChain(y, model, self.rng)
 
-    @classmethod
-    def following(cls, chain: ColumnsChain, rows: Rows) -> OwnParallelChain:
-        """Return a chain that goes on from one of the other kind, which has the same rows."""
-        new = cls.__new__(cls)
-        new.model, new.rng = chain.model, chain.rng
-        new._set_up(rows)
-        new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
-        return new
-
-    def _set_up(self, rows: Rows) -> None:
-        """Set up what depends on the model and the rows, but not on a tree."""
+    def _begin(self, rows: Rows) -> None:
         model = self.model
         self.full = model.covariance_type == "full"
         self.kind = PRODUCTS if self.full else SQUARES
         self.impute = self.full and rows.extent.gaps
         if not self.impute:
             self.headroom = 1.0
-        self._begin(rows)
+        super()._begin(rows)
         self.layout = model.layout(rows.extent.dimension)
         if any(kind != "gaussian" for kind in self.layout.kind):
             msg = f"columns must all be 'gaussian' for many rows, got {self.layout.kind}"
@@ -91,13 +66,12 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         self._set_grids()
 
     def _take_over(self, chain: ColumnsChain, number: npt.NDArray[np.uint64]) -> None:
-        """Start from the tree of a chain of the other kind, whose rows have these numbers."""
         self.words = chain.words
         tree, old = chain.tree(), chain.state
         self.state = self._new_state(max(ROOM, 2 * tree.n_nodes))
         for name in ("scalars", "levels", "variance", "hyper", "psi"):
             getattr(self.state, name)[...] = getattr(old, name)
-        plant(self.state, tree.parent.astype(np.int64), tree.level.astype(np.int64))
+        load_tree(self.state, tree.parent, tree.level, tree.leaf[:0])
         order = old.order[: old.sizes[ALIVE]]
         self.state.coordinates[: order.size, :, PHI] = old.coordinates[order, :, PHI]
         self.leaves = np.unique(tree.leaf).astype(np.int64)
@@ -172,32 +146,17 @@ class OwnParallelChain(OwnNoise, ParallelChain):
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
         state, made = self.state, int(self.state.sizes[MADE])
-        saved = self._saved() | {name: getattr(state, name)[:made].copy() for name in OF_NODES}
+        saved = super().snapshot() | {name: getattr(state, name)[:made].copy() for name in OF_NODES}
         for name in OF_ALL:
             saved[name] = getattr(state, name).copy()
-        return saved | {"words": self.words.copy()}
+        return saved
 
-    @classmethod
-    def restored(
-        cls,
-        rows: Rows,
-        model: Model,
-        rng: np.random.Generator,
-        snapshot: dict[str, npt.NDArray[Any]],
-    ) -> OwnParallelChain:
-        """Return a chain that goes on where a snapshot was taken."""
-        chain = cls.__new__(cls)
-        chain.model, chain.rng = model, np.random.default_rng(0)
-        chain._set_up(rows)  # draws words, which the snapshot replaces
-        chain.rng = rng
-        chain._load(snapshot)
-        chain.words = snapshot["words"].copy()
+    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
+        super()._load(snapshot)
         made = len(snapshot["nodes"])
-        chain.state = chain._new_state(max(ROOM, 2 * made))
+        self.state = self._new_state(max(ROOM, 2 * made))
         for name in OF_NODES:
-            getattr(chain.state, name)[:made] = snapshot[name]
+            getattr(self.state, name)[:made] = snapshot[name]
         for name in OF_ALL:
-            getattr(chain.state, name)[...] = snapshot[name]
-        list_nodes(chain.state)
-        chain._settle()
-        return chain
+            getattr(self.state, name)[...] = snapshot[name]
+        list_nodes(self.state)

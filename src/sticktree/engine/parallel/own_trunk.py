@@ -7,24 +7,11 @@ from sticktree.engine.columns.hyper import settle
 from sticktree.engine.columns.leaves import clear
 from sticktree.engine.columns.state import COUNT, FORM, FULL, OUTER, SQUARES, TOTAL, State
 from sticktree.engine.columns.structure import make_node
-from sticktree.engine.state import ALIVE, FREE, MADE, ROOT, Index
+from sticktree.engine.state import ALIVE, FREE, Index
 from sticktree.engine.structure import link, list_nodes, unlink
 from sticktree.jit import jit
-from sticktree.tree import NULL
 
-__all__ = ["join_leaves", "plant", "recount", "split_leaf"]
-
-
-@jit
-def plant(state: State, parent: Index, level: Index) -> None:
-    """Replace the tree of a state by a full one whose nodes keep their numbers."""
-    state.sizes[FREE] = NULL
-    state.sizes[MADE] = 0
-    for node in range(parent.size):
-        made = make_node(state, level[node])
-        if node != ROOT:
-            link(state, made, parent[node])
-    list_nodes(state)
+__all__ = ["join_leaves", "recount", "split_leaf"]
 
 
 @jit

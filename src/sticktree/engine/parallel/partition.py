@@ -12,13 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.philox import Word, philox, uniform_of
+from sticktree.engine.parallel.philox import JITTER, philox, uniform_of
 from sticktree.jit import jit
 
-__all__ = ["BLOCK", "Partition", "jittered", "partition"]
+__all__ = ["ALL", "BLOCK", "Partition", "Share", "jittered", "partition"]
 
 BLOCK = 128  # rows
-JITTER = np.uint64(3)  # purpose of random numbers
 
 Rows = npt.NDArray[np.uint64]
 
@@ -38,6 +37,16 @@ class Partition(NamedTuple):
         return int(self.filled.sum()) + self.gap_row.size
 
 
+class Share(NamedTuple):
+    """Every so many blocks of a partition, and rows with gaps: all shares take equally long."""
+
+    first: int
+    step: int
+
+
+ALL = Share(0, 1)
+
+
 def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Partition:
     """Arrange rows, the first of which has number ``first``; ``x`` is left as it is.
 
@@ -46,7 +55,8 @@ def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Pa
     """
     if jitter is not None:
         x = x.copy()
-        _spread(x, np.uint64(first), jitter)
+        number = np.uint64(first) + np.arange(len(x), dtype=np.uint64)
+        _spread(x[:, :, None], number[:, None], jitter)
     gaps = np.isnan(x).any(axis=1)
     n_whole = len(x) - int(gaps.sum())
     blocks = -(-n_whole // BLOCK)
@@ -68,14 +78,14 @@ def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Pa
 def jittered(part: Partition, jitter: FloatArray) -> Partition:
     """Return a partition as it would be with ``jitter``, but for the order of its rows."""
     y, gap_y = part.y.copy(), part.gap_y.copy()
-    _spread_blocks(y, part.row, jitter)
-    _spread_blocks(gap_y[:, :, None], part.gap_row[:, None], jitter)
+    _spread(y, part.row, jitter)
+    _spread(gap_y[:, :, None], part.gap_row[:, None], jitter)
     return part._replace(y=y, gap_y=gap_y)
 
 
 @jit
-def _spread_blocks(y: FloatArray, row: Rows, width: FloatArray) -> None:
-    """Add the noise of `_spread` to rows in blocks."""
+def _spread(y: FloatArray, row: Rows, width: FloatArray) -> None:
+    """Add uniform noise, which depends on the number of the row and the column alone."""
     none = np.uint64(0)
     for block in range(y.shape[0]):
         for d in range(y.shape[1]):
@@ -83,17 +93,6 @@ def _spread_blocks(y: FloatArray, row: Rows, width: FloatArray) -> None:
             for i in range(y.shape[2]):
                 word = philox(row[block, i], none, purpose, none)[0]
                 y[block, d, i] += width[d] * (uniform_of(word) - 0.5)
-
-
-@jit
-def _spread(x: FloatArray, first: Word, width: FloatArray) -> None:
-    """Add uniform noise, which depends on the number of the row and the column alone."""
-    none = np.uint64(0)
-    for i in range(x.shape[0]):
-        for d in range(x.shape[1]):
-            purpose = JITTER + np.uint64(d) * np.uint64(4)
-            word = philox(first + np.uint64(i), none, purpose, none)[0]
-            x[i, d] += width[d] * (uniform_of(word) - 0.5)
 
 
 @jit

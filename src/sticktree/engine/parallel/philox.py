@@ -12,9 +12,23 @@ import numpy as np
 
 from sticktree.jit import inlined, jit
 
-__all__ = ["Word", "mix", "normal_of", "philox", "rank_of", "uniform_of"]
+__all__ = [
+    "ASSIGN",
+    "HALVE",
+    "IMPUTE",
+    "JITTER",
+    "Word",
+    "mix",
+    "normal_of",
+    "philox",
+    "rank_of",
+    "uniform_of",
+]
 
 Word = np.uint64
+
+# Purposes; that of column d is 4 d more.
+ASSIGN, IMPUTE, HALVE, JITTER = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)

@@ -10,15 +10,13 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.chain import Chain
 from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.parallel.assign import Tally
 from sticktree.engine.parallel.chain import ParallelChain
 from sticktree.engine.parallel.components import SUMS
 from sticktree.engine.parallel.leaf import Leaf, SharedLaw, Sums
-from sticktree.engine.parallel.rows import Rows
+from sticktree.engine.parallel.tally import Tally
 from sticktree.engine.parallel.trunk import (
     draw_places,
     join_leaves,
-    plant,
     recount,
     split_leaf,
 )
@@ -26,52 +24,22 @@ from sticktree.engine.regraft import regraft_sweep
 from sticktree.engine.seats import set_scales
 from sticktree.engine.shared import SharedNoise
 from sticktree.engine.state import LEAVES, MADE, NOISE, State, empty_state
-from sticktree.model import Model
+from sticktree.engine.structure import load_tree
 
 __all__ = ["SharedParallelChain"]
 
-FIRST_ROWS, FIRST_SWEEPS = 2000, 50  # with which a chain of the other kind makes the first tree
 ROOM = 256  # leaves that a state has room for at first
 
 
 class SharedParallelChain(SharedNoise, ParallelChain):
-    """A Markov chain over trees and hyper-parameters.
+    """A Markov chain over trees and hyper-parameters; see `ParallelChain` for what it is given."""
 
-    It starts from what a chain of the other kind finds in some of the rows.
-
-    Parameters
-    ----------
-    rows : Rows
-        Standardised rows, wherever they are.
-    model : Model
-        What to sample.
-    rng : numpy.random.Generator
-        The chain's own source of randomness.
-    """
-
+    first_sweeps = 50
     kind = SUMS
     state: State
 
-    def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
-        self.model, self.rng = model, rng
-        self._begin(rows)
-        limit = min(int(2**64 * (FIRST_ROWS / rows.extent.n)), 2**64 - 1)
-        some = rows.sample(self._word(), limit)
-        first = Chain(some.y, model, rng)
-        for _ in range(FIRST_SWEEPS):
-            first.sweep()
-        self._read_rows()
-        self._take_over(first, some.number)
-
-    @classmethod
-    def following(cls, chain: Chain, rows: Rows) -> SharedParallelChain:
-        """Return a chain that goes on from one of the other kind, which has the same rows."""
-        new = cls.__new__(cls)
-        new.model, new.rng = chain.model, chain.rng
-        new._begin(rows)
-        new._read_rows()
-        new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
-        return new
+    def _first_chain(self, y: FloatArray) -> Chain:
+        return Chain(y, self.model, self.rng)
 
     def _read_rows(self) -> None:
         self.impute = self.rows.extent.gaps
@@ -82,14 +50,13 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         return self.grids[1].value(sums)
 
     def _take_over(self, chain: Chain, number: npt.NDArray[np.uint64]) -> None:
-        """Start from the tree of a chain of the other kind, whose rows have these numbers."""
         self.words, self.factor = chain.words, chain.factor
         tree = chain.tree()
         self.state = self._new_state(max(ROOM, 2 * tree.n_nodes))
         self.state.scalars[:] = chain.state.scalars
         self.state.levels[:] = chain.state.levels
         set_scales(self.state)
-        plant(self.state, tree.parent, tree.level)
+        load_tree(self.state, tree.parent, tree.level, tree.leaf[:0])
         self.leaves = np.unique(tree.leaf).astype(np.int64)
         index = np.searchsorted(self.leaves, tree.leaf)
         self.sums = Sums.over(chain.raw, index, self.leaves.size, self.kind)
@@ -186,39 +153,23 @@ class SharedParallelChain(SharedNoise, ParallelChain):
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
         state, made = self.state, int(self.state.sizes[MADE])
-        return self._saved() | {
+        return super().snapshot() | {
             "nodes": state.nodes[:made].copy(),
             "slots": state.leaves[: state.sizes[LEAVES]].copy(),
             "sizes": state.sizes.copy(),
             "levels": state.levels.copy(),
             "scalars": state.scalars.copy(),
             "factor": self.factor.copy(),
-            "words": self.words.copy(),
             "products": self._products.copy(),
         }
 
-    @classmethod
-    def restored(
-        cls,
-        rows: Rows,
-        model: Model,
-        rng: np.random.Generator,
-        snapshot: dict[str, npt.NDArray[Any]],
-    ) -> SharedParallelChain:
-        """Return a chain that goes on where a snapshot was taken."""
-        chain = cls.__new__(cls)
-        chain.model, chain.rng = model, np.random.default_rng(0)
-        chain._begin(rows)  # draws words, which the snapshot replaces
-        chain.rng = rng
-        chain._load(snapshot)
-        chain._read_rows()
-        chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
-        chain._products = snapshot["products"].copy()
-        chain.state = chain._new_state(max(ROOM, 2 * snapshot["nodes"].size))
-        chain.state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
-        chain.state.leaves[: snapshot["slots"].size] = snapshot["slots"]
+    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
+        super()._load(snapshot)
+        self.factor, self._products = snapshot["factor"].copy(), snapshot["products"].copy()
+        nodes, slots = snapshot["nodes"], snapshot["slots"]
+        self.state = self._new_state(max(ROOM, 2 * nodes.size))
+        self.state.nodes[: nodes.size] = nodes
+        self.state.leaves[: slots.size] = slots
         for name in ("sizes", "levels", "scalars"):
-            getattr(chain.state, name)[:] = snapshot[name]
-        set_scales(chain.state)
-        chain._settle()
-        return chain
+            getattr(self.state, name)[:] = snapshot[name]
+        set_scales(self.state)

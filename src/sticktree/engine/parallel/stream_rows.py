@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.parallel.assign import Labels, Tally
 from sticktree.engine.parallel.blocks import (
     FIRST,
     Blocks,
@@ -20,9 +19,13 @@ from sticktree.engine.parallel.blocks import (
 from sticktree.engine.parallel.choice import UNPINNED
 from sticktree.engine.parallel.components import Components
 from sticktree.engine.parallel.halves import Units, gain_grid
-from sticktree.engine.parallel.rows import Halved, Picked, Rows, Seated
+from sticktree.engine.parallel.labels import Labels, Nodes
+from sticktree.engine.parallel.passes import Halved, Seated
+from sticktree.engine.parallel.picks import Picked
+from sticktree.engine.parallel.rows import Rows
 from sticktree.engine.parallel.squash import cut, join
 from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.parallel.tally import Tally
 
 __all__ = ["MOST_BLOCKS", "Gone", "StreamRows"]
 
@@ -104,18 +107,11 @@ class StreamRows:
         tally = add_blocks(halved.tally, self.gone.blocks, self.half, units.densities)
         return Halved(tally, gain)
 
-    def labels(
-        self,
-        of_leaf: npt.NDArray[np.int64],
-        of_half: npt.NDArray[np.int64],
-        numbers: IntArray | None = None,
-    ) -> Labels:
+    def labels(self, of_leaf: Nodes, of_half: Nodes, numbers: IntArray | None = None) -> Labels:
         """Return the leaves of the rows in memory after the last passes."""
         return self.inner.labels(of_leaf, of_half, numbers)
 
-    def labels_of_blocks(
-        self, of_leaf: npt.NDArray[np.int64], of_half: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.int64]:
+    def labels_of_blocks(self, of_leaf: Nodes, of_half: Nodes) -> Nodes:
         """Return the same of the blocks."""
         new = of_leaf[self.leaf]
         return np.where(new < 0, of_half[self.half] if of_half.size else new, new)

@@ -6,39 +6,23 @@ import math
 
 import numpy as np
 
-from sticktree.checks import FloatArray, IntArray
+from sticktree.checks import FloatArray
 from sticktree.engine.messages import edge_variance
 from sticktree.engine.random import RandomState, gamma, normal, uniform
 from sticktree.engine.settle import settle
 from sticktree.engine.state import (
     ALIVE,
     DISCOUNT,
-    FREE,
-    LEAVES,
-    MADE,
     ROOT,
     Index,
     State,
     TreeState,
 )
-from sticktree.engine.structure import attach, detach, link, list_nodes, make_node, release_node
+from sticktree.engine.structure import attach, detach, list_nodes, make_node, release_node
 from sticktree.jit import jit
 from sticktree.tree import NULL
 
-__all__ = ["draw_places", "draw_weights", "join_leaves", "plant", "recount", "split_leaf"]
-
-
-@jit
-def plant(state: State, parent: IntArray, level: IntArray) -> None:
-    """Replace the tree of a state by a compressed one whose nodes keep their numbers."""
-    state.sizes[FREE] = NULL
-    state.sizes[MADE] = 0
-    state.sizes[LEAVES] = 0
-    for node in range(parent.size):
-        made = make_node(state, int(level[node]))
-        if node != ROOT:
-            link(state, made, int(parent[node]))
-    list_nodes(state)
+__all__ = ["draw_places", "draw_weights", "join_leaves", "recount", "split_leaf"]
 
 
 @jit

@@ -19,8 +19,8 @@ chance.
 Q₁ is the posterior of θ given all rows of the unit. Q₂ is one of three, at random. *Near*: rows
 that were picked are dealt out to the nearer of two centres, and the halves drawn given these few.
 *Wide*: one half is drawn as if few rows were known, anywhere in the unit, and the other given what
-this leaves over of the sums of the unit. *Lone*: one half is drawn given one picked row, rather an
-unlikely one, and the other given all rows.
+this leaves over of the sums of the unit. *Lone*: one half is drawn given one picked row, and the
+other given all rows but this; it is the row that is pinned to the half, or rather an unlikely one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from sticktree.jit import jit
 __all__ = ["TINY", "Proposal", "propose"]
 
 ROUNDS = 3  # of dealing rows out to the nearer centre
-FEWEST = 4  # picked rows by which halves are proposed
+FEWEST = 2  # picked rows by which halves are proposed
 NEAR, WIDE, LONE = range(3)
 TINY = 1e-12  # no share is smaller
 
@@ -75,6 +75,7 @@ def propose(
     first: Leaf,
     second: Leaf,
     samples: list[FloatArray],
+    pinned: bool,
     kind: int,
     discount: float,
     rng: np.random.Generator,
@@ -83,7 +84,7 @@ def propose(
 
     ``sums`` are those of all rows of each unit. ``share``, ``first`` and ``second`` hold for units
     that may merge, and ``whole`` for those that may split; the rest is drawn. ``samples`` are the
-    picked rows of each unit; the two from which they are dealt out come first.
+    picked rows of each unit; the two from which they are dealt out come first, and may be pinned.
     """
     size = merging.size
     means = rng.integers(3, size=size)
@@ -98,7 +99,10 @@ def propose(
             _put(first_sums, u, one)
             _put(second_sums, u, other)
         elif means[u] == LONE:
-            _put(first_sums, u, _outlier(law, y, sums.at(np.array([u])), kind, rng))
+            row = int(flipped[u]) if pinned else _outlier(law, y, sums.at(np.array([u])), rng)
+            one = Sums.over(y[row : row + 1], np.zeros(1, dtype=np.int64), 1, kind)
+            _put(first_sums, u, one)
+            _put(second_sums, u, sums.at(np.array([u])).plus(one.times(np.array([-1.0]))))
     # The share of the half that is drawn first: by how many picked rows it has, or even in
     # log w/(1 − w), as far as single rows.
     near, reach = means == NEAR, np.log(2.0 * sums.n) + 2.0
@@ -181,14 +185,13 @@ def _nearer_centre(x: FloatArray) -> npt.NDArray[np.int64]:
     return side
 
 
-def _outlier(law: LeafLaw, y: FloatArray, sums: Sums, kind: int, rng: np.random.Generator) -> Sums:
-    """Return the sums of one row, drawn by how unlikely it is in the unit as a whole."""
+def _outlier(law: LeafLaw, y: FloatArray, sums: Sums, rng: np.random.Generator) -> int:
+    """Return a row, drawn by how unlikely it is in the unit as a whole."""
     x = law.coordinates(_completed(y, sums), sums)
     centre = law.coordinates(_mean(sums), sums)
     away = 0.5 * ((x - centre) ** 2).sum(axis=1)
     weight = np.exp(away - away.max())
-    row = rng.choice(len(y), p=weight / weight.sum())
-    return Sums.over(y[row : row + 1], np.zeros(1, dtype=np.int64), 1, kind)
+    return int(rng.choice(len(y), p=weight / weight.sum()))
 
 
 def _mean(sums: Sums) -> FloatArray:
