@@ -36,8 +36,8 @@ class Predicted(NamedTuple):
 def predicted(parts: Parts, n_rows: int, cost: TaskCost, machines: Machines) -> Predicted:
     """Return what a sweep would take, if its parts for so many rows on one thread are known.
 
-    Passes are proportional to the rows of a worker. Tasks are as dear as on the few workers where
-    they were measured: more workers would share their own part of it.
+    Passes are proportional to the rows of a worker. Of tasks only the processor time of scheduler
+    and client counts: what workers do for them is shared by more workers than it was measured on.
     """
     each = (parts.choose + parts.halve) / n_rows
     told = machines.workers * (parts.told + parts.returned) + parts.picked
@@ -46,5 +46,5 @@ def predicted(parts: Parts, n_rows: int, cost: TaskCost, machines: Machines) -> 
         passes=machines.rows * each / machines.threads,
         coordinator=parts.coordinator,
         messages=told / machines.bytes_per_second,
-        tasks=PASSES * (cost.round_trip + more * cost.task),
+        tasks=PASSES * (cost.round_trip + more * cost.serial),
     )

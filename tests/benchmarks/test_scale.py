@@ -84,7 +84,7 @@ def test_tasks_are_counted_as_a_pass_has_them(parts):
 
 def test_a_prediction_is_the_sum_of_its_parts():
     parts = Parts(0.3, 0.1, 0.01, told=1000, returned=2000, picked=500)
-    cost = TaskCost(round_trip=0.005, task=0.001, serial=0.0005, shared=0.0005)
+    cost = TaskCost(round_trip=0.005, task=0.004, serial=0.001, shared=0.002)
     few = predicted(parts, 1000, cost, Machines(1, 1000, 1, 1e6))
     assert few == pytest.approx((0.4, 0.01, 0.0035, 0.01))
     assert few.sweep == pytest.approx(0.4235)
