@@ -26,6 +26,7 @@ from benchmarks import (
     scale_growth,
     scale_memory,
     scale_sweep,
+    scale_tasks,
     stream,
     summaries,
 )
@@ -50,6 +51,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     "scale_memory": scale_memory.rows,
     "scale_dask": scale_dask.rows,
     "scale_chunks": scale_chunks.rows,
+    "scale_tasks": scale_tasks.rows,
     "scale_cost": scale_cost.rows,
 }
 SCALE = "scale"  # names all parts that begin so; they take long, and are run when asked for

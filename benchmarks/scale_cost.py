@@ -1,99 +1,31 @@
-"""The parts of which a sweep is made, from which its cost on many machines can be reckoned."""
+"""The cost of a sweep on many machines, and the measured parts that it is reckoned from."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.load import load
-from benchmarks.scale_chains import planted
-from benchmarks.scale_data import clusters
-from benchmarks.table import Row, duration
-from sticktree.engine.parallel.components import Components
-from sticktree.engine.parallel.halves import Units
-from sticktree.engine.parallel.passes import Halved, Seated
-from sticktree.engine.parallel.rows import Rows
+from benchmarks.scale_model import Machines, predicted
+from benchmarks.scale_parts import Parts, parts_of
+from benchmarks.scale_tasks import cost_row, measured_cost
+from benchmarks.table import Row, duration, skipped
 
 SHAPES = ((2, 100), (2, 1000), (4, 100), (16, 50), (16, 500))
+PREDICTED = SHAPES[0], SHAPES[2]
 SWEEPS = 20
 
 
-class Parts(NamedTuple):
-    """What a sweep takes on one thread."""
-
-    choose: float  # seconds of processor time: all rows choose their leaves
-    halve: float  # rows of units choose their halves
-    coordinator: float  # all else
-    told: int  # bytes to every worker
-    returned: int  # bytes from every worker, but for the rows that are picked
-    picked: int  # bytes of the rows that are picked, of all workers
-
-
-class Meter:
-    """Rows that note how long passes take, and how many bytes go to them and come back."""
-
-    def __init__(self, rows: Rows) -> None:
-        self.rows, self.extent = rows, rows.extent
-        self.choose = self.halving = 0.0
-        self.told = self.returned = self.picked = 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.rows, name)
-
-    def assign(self, told: Components) -> Seated:
-        start = time.thread_time()
-        seated = self.rows.assign(told)
-        self.choose += time.thread_time() - start
-        self.told, self.returned = self.told + size(told), self.returned + size(seated.tally)
-        self.picked += size(seated.picked)
-        return seated
-
-    def halve(self, units: Units) -> Halved:
-        start = time.thread_time()
-        halved = self.rows.halve(units)
-        self.halving += time.thread_time() - start
-        self.told, self.returned = self.told + size(units), self.returned + size(halved)
-        return halved
-
-
-def size(thing: object) -> int:
-    """Return the bytes of all arrays in nested tuples."""
-    if isinstance(thing, np.ndarray):
-        return thing.nbytes
-    return sum(map(size, thing)) if isinstance(thing, tuple) else 8
-
-
-def parts_of(n_rows: int, dimension: int, n_leaves: int, n_sweeps: int) -> tuple[Parts, int]:
-    """Return the parts of a sweep in the mean over some, and how many leaves there are."""
-    chain = planted(clusters(n_rows, dimension, n_leaves), 1)
-    chain.n_rounds = 1
-    meter = Meter(chain.rows)
-    chain.rows = meter
-    start = time.thread_time()
-    for _ in range(n_sweeps):
-        chain.sweep()
-    every = time.thread_time() - start
-    whole = (
-        meter.choose,
-        meter.halving,
-        every - meter.choose - meter.halving,
-        meter.told,
-        meter.returned,
-        meter.picked,
-    )
-    choose, halving, rest, told, returned, picked = (x / n_sweeps for x in whole)
-    return Parts(choose, halving, rest, int(told), int(returned), int(picked)), chain.leaves.size
-
-
 def rows(quick: bool = False) -> Iterator[Row]:
+    """Yield the parts for tables of several shapes, then what a hundred machines would take."""
     n_rows = 20_000 if quick else 400_000
+    found: dict[tuple[int, int], Parts] = {}
     with threadpool_limits(limits=1):
-        for dimension, n_leaves in SHAPES[:1] if quick else SHAPES:
+        for shape in SHAPES[:1] if quick else SHAPES:
+            dimension, n_leaves = shape
             parts, leaves = parts_of(n_rows, dimension, n_leaves, 3 if quick else SWEEPS)
+            found[shape] = parts
             yield Row(
                 f"parts of a sweep, {dimension} columns, {leaves} leaves: choosing and halving in "
                 "ns a row, coordinator; kB told, returned, picked",
@@ -101,4 +33,23 @@ def rows(quick: bool = False) -> Iterator[Row]:
                 f"{duration(parts.coordinator)}",
                 figure=f"{parts.told / 1e3:.0f}, {parts.returned / 1e3:.0f}, "
                 f"{parts.picked / 1e3:.0f} kB ({load()})",
+            )
+    try:
+        cost = measured_cost(5) if quick else measured_cost()
+    except ImportError as reason:
+        yield skipped("a sweep on many machines", reason)
+        return
+    yield cost_row(cost)
+    for shape in PREDICTED:
+        if shape not in found:
+            continue
+        for threads in (1, 4):
+            machines = Machines(threads=threads)
+            sweep = predicted(found[shape], n_rows, cost, machines)
+            yield Row(
+                f"predicted, not measured: a sweep on {machines.workers} workers with "
+                f"{machines.rows:,}×{shape[0]} rows each, {threads} threads: passes, coordinator, "
+                "messages, tasks",
+                duration(sweep.sweep),
+                figure=", ".join(map(duration, sweep)),
             )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.chains import default_model, warm
+from benchmarks.local_workers import local_workers
 from benchmarks.synthetic import crowd
 from benchmarks.table import Row, Target, ratio_row, skipped, verdict
 from benchmarks.timing import race
@@ -81,7 +82,7 @@ def rows_on_workers(x: FloatArray) -> Rows:
 def rows(quick: bool) -> Iterator[Row]:
     """Yield the time per sweep against threads, and bytes per sweep for two numbers of rows."""
     try:
-        from distributed import Client, LocalCluster
+        import distributed  # noqa: F401
     except ImportError as reason:
         yield skipped("Dask", reason)
         return
@@ -90,12 +91,7 @@ def rows(quick: bool) -> Iterator[Row]:
     x = crowd(size, 4, 100, rng)
     warm_up = 3 if quick else 10
     here = warm(chain_on(ThreadedRows(partition(x, 0), WORKERS)), warm_up)
-    with (
-        LocalCluster(
-            n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster),
-    ):
+    with local_workers(WORKERS):
         chain = warm(chain_on(rows_on_workers(x)), warm_up)
         # Both have the same seed, so they have the same leaves.
         yield ratio_row(
@@ -117,6 +113,7 @@ def rows(quick: bool) -> Iterator[Row]:
 
 
 def bytes_per_sweep(chain: SharedParallelChain) -> float:
+    chain.n_rounds = 1  # few rows have several passes in a sweep
     with counted() as traffic:
         warm(chain, SWEEPS)
     return (traffic.sent + traffic.received) / SWEEPS

@@ -13,6 +13,8 @@ import sticktree
 from sticktree import DFPMixture
 from sticktree.drift import Z_LIMIT, Batch, DriftWarning, Stream
 from sticktree.engine.parallel.stream_rows import MOST_BLOCKS
+from sticktree.notebook import html_of_fit
+from sticktree.summary import summarise
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
 CHOICES = {
@@ -182,6 +184,32 @@ def test_a_stream_prints_and_is_a_frame(fourth):
     assert frame.index.tolist() == [0, 1, 2, 3]
     assert frame["rows"].tolist() == [200] * 4
     assert not frame["drifted"].any()
+
+
+def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
+    calm = summarise(fourth)
+    assert "4 batches with 800 rows in all" in calm.head()
+    assert "foresaw" not in calm.head()
+    mixture = copy.deepcopy(fourth)
+    for batch, z in ((4, -14.0), (5, 5.0)):
+        far = Batch(batch, 200, -9.0, -2.0, 0.5, z, 3.0, 4.0, 0.2)
+        mixture.stream_ = mixture.stream_.plus(far)
+        if batch == 4:
+            one = "Batch 4 was not what those before it foresaw (z = -14.0): see stream_"
+            head = summarise(mixture).head()
+            assert one in head.replace("\n", " ")
+            assert max(map(len, head.split("\n"))) <= 100
+    found = summarise(mixture)
+    assert found.result()["drifted"] == mixture.stream_.drifted == [4, 5]
+    several = "2 batches were not what those before them foresaw (4, 5)"
+    assert several in found.text().replace("\n", " ")
+    assert several in html_of_fit(mixture)
+
+
+def test_of_many_batches_far_off_the_last_are_named():
+    stream = Stream(tuple(Batch(k, 9, -9.0, -2.0, 0.5, -14.0, 3.0, 4.0, 0.2) for k in range(20)))
+    assert "20 batches were not" in stream.words()
+    assert "(the last of them 12, 13, 14, 15, 16, 17, 18, 19)" in stream.words()
 
 
 def test_a_batch_far_off_is_marked():

@@ -19,7 +19,7 @@ from sticktree.files import atomically
 from sticktree.model import Model
 from sticktree.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
 from sticktree.sampling import Run
-from sticktree.store import Store, digest
+from sticktree.store import BY_WORKERS, Store, digest
 
 __all__ = ["Checkpoint"]
 
@@ -68,6 +68,12 @@ class Checkpoint:
                 f"checkpoint: {path} has format version {found.get('version')!r}; this sticktree "
                 f"reads {VERSION}"
             )
+        if _is_of_cluster(found.get("data")) != _is_of_cluster(self.header["data"]):
+            there = "elsewhere" if _is_of_cluster(self.header["data"]) else "on a Dask cluster"
+            raise ValueError(
+                f"checkpoint: {self.folder} holds a run with rows {there}; go on with them there, "
+                "or choose another folder"
+            )
         for key in ("shape", "data", "parameters"):
             if found.get(key) != self.header[key]:
                 raise ValueError(
@@ -100,3 +106,8 @@ class Checkpoint:
             return Run(chain, unpack_draws(arrays), int(arrays["n_sweeps"]))
         except Exception as error:  # damage shows in as many ways as there are bytes
             raise ValueError(f"checkpoint: {path} is damaged: {error}") from None
+
+
+def _is_of_cluster(data: Any) -> bool:
+    """Tell whether rows were hashed by the workers that held them."""
+    return str(data).startswith(BY_WORKERS)

@@ -30,6 +30,7 @@ Z_LIMIT = 3.89  # two-sided rate of false alarms: 1 in 10,000 batches that are l
 MOST_DRAWS = 40  # by which a batch is foreseen
 MOST_ROWS = 5_000  # of a batch that are scored
 SIMULATED = 50  # rows of each draw
+MOST_NAMED = 8  # batches, in words
 
 HEADINGS = {
     "batch": "batch",
@@ -185,6 +186,38 @@ class Stream:
     def n_rows(self) -> int:
         """Number of rows of all batches."""
         return sum(batch.rows for batch in self.batches)
+
+    @property
+    def drifted(self) -> list[int]:
+        """Numbers of the batches that were far from what was foreseen."""
+        return [batch.batch for batch in self.batches if batch.drifted]
+
+    def words(self) -> str:
+        """Return how many batches there were, and which were not foreseen.
+
+        Examples
+        --------
+        >>> from sticktree.drift import Batch, Stream
+        >>> nan = float("nan")
+        >>> Stream((
+        ...     Batch(0, 500, nan, nan, nan, nan, nan, 4.0, 1.0),
+        ...     Batch(1, 500, -3.5, -2.5, 0.05, -20.0, 4.1, 5.0, 0.08),
+        ... )).words().split(". ")[1]
+        'Batch 1 was not what those before it foresaw (z = -20.0): see stream_.'
+        """
+        batches = "1 batch" if len(self) == 1 else f"{len(self):,} batches"
+        text = f"{batches} with {self.n_rows:,} rows in all; this is of the newest."
+        far = [batch for batch in self.batches if batch.drifted]
+        if len(far) == 1:
+            text += (
+                f" Batch {far[0].batch} was not what those before it foresaw (z = {far[0].z:.1f})"
+            )
+        elif far:
+            named = ", ".join(str(batch.batch) for batch in far[-MOST_NAMED:])
+            if len(far) > MOST_NAMED:
+                named = f"the last of them {named}"
+            text += f" {len(far)} batches were not what those before them foresaw ({named})"
+        return f"{text}: see stream_." if far else text
 
     def plus(self, batch: Batch) -> Stream:
         """Return the stream with one more batch."""

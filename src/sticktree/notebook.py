@@ -98,6 +98,8 @@ def html_of_fit(estimator: Any) -> str:
         ("draws", sweeps),
         ("convergence", _convergence(estimator.diagnosis_)),
     ]
+    if hasattr(estimator, "stream_"):
+        rows.insert(1, ("batches", estimator.stream_.words()))
     return _block(_table(None, rows), _details("tree", html_of_tree(estimator.tree_)))
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from sticktree.engine.parallel.picks import Picked
     from sticktree.engine.parallel.rows import Rows
 
-__all__ = ["MemoryStore", "Store", "digest", "some_rows"]
+__all__ = ["BY_WORKERS", "MemoryStore", "Store", "digest", "some_rows"]
 
+BY_WORKERS = "rows-"  # begins digests that workers of a cluster made
 CHUNK = 65_536  # rows that are copied at a time
 SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
 

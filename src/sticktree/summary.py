@@ -17,7 +17,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +89,10 @@ class Summary:
         The same, in words.
     r_hat, ess : dict of float
         The figures behind it.
+    stream : str
+        What is to be said of the batches, if rows came in batches.
+    drifted : list of int
+        Numbers of the batches that were not what those before them foresaw.
     """
 
     rows: int
@@ -103,6 +107,8 @@ class Summary:
     convergence: str
     r_hat: dict[str, float]
     ess: dict[str, float]
+    stream: str = ""
+    drifted: list[int] = field(default_factory=list)
 
     def result(self) -> dict[str, Any]:
         """Return all but the drawing as plain objects."""
@@ -121,6 +127,7 @@ class Summary:
             self.columns,
             f"model: {self.model}",
             f"{_many(len(sizes), 'cluster')} at level {self.level}{last}: {shown}",
+            self.stream,
             self.convergence,
         ]
         return "\n".join(line for text in lines for line in textwrap.wrap(text, WIDTH))
@@ -188,6 +195,7 @@ def summarise(
     tree = estimator.tree_ if names is None else estimator.tree_.annotated(names=names)
     first_line = estimator.columns_.describe().split("\n")[0].removeprefix("columns: ")
     diagnosis = estimator.diagnosis_
+    stream = getattr(estimator, "stream_", None)
     return Summary(
         rows=found.size,
         columns=f"{_many(found.size, 'row')}, {_many(len(estimator.columns_), 'column')}: "
@@ -202,6 +210,8 @@ def summarise(
         convergence=judged.text,
         r_hat=dict(diagnosis.r_hat),
         ess=dict(diagnosis.ess),
+        stream="" if stream is None else stream.words(),
+        drifted=[] if stream is None else stream.drifted,
     )
 
 

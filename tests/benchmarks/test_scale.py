@@ -4,9 +4,11 @@ from scipy.stats import multivariate_normal
 
 from benchmarks.__main__ import PARTS, asked_for
 from benchmarks.scale_chains import planted
-from benchmarks.scale_cost import size
 from benchmarks.scale_data import clusters
+from benchmarks.scale_model import Machines, predicted
+from benchmarks.scale_parts import Parts, size
 from benchmarks.scale_sweep import overlapping
+from benchmarks.scale_tasks import TaskCost, n_tasks, nothing
 from sticktree.engine.parallel.components import Components
 
 
@@ -52,3 +54,41 @@ def test_leaves_on_top_of_each_other_have_the_same_weight_in_all():
 def test_bytes_are_those_of_all_arrays():
     told = Components(*[np.zeros(3)] * 8, kind=0, impute=False, grid=np.zeros(4))
     assert size(told) == 8 * 24 + 2 * 8 + 32
+
+
+@pytest.mark.parametrize("parts", [1, 8, 9, 65, 100])
+def test_tasks_are_counted_as_a_pass_has_them(parts):
+    pytest.importorskip("distributed", reason="dask and distributed are not installed")
+    from sticktree.cluster import DaskRows
+
+    class Watched:
+        """A session that counts tasks, and has all results."""
+
+        n_tasks = 0
+
+        def key(self, what, first, second=0):
+            return what, first, second
+
+        def submit(self, graph, keys):
+            self.n_tasks = len(graph)
+            return keys
+
+        def results(self, futures):
+            return [0] * len(futures)
+
+    session = Watched()
+    rows = DaskRows(list(range(parts)), list(range(parts)), session, extent=())
+    rows._pass("nothing", nothing, 0, lambda k: (k,), sum)
+    assert session.n_tasks == n_tasks(parts)
+
+
+def test_a_prediction_is_the_sum_of_its_parts():
+    parts = Parts(0.3, 0.1, 0.01, told=1000, returned=2000, picked=500)
+    cost = TaskCost(round_trip=0.005, task=0.004, serial=0.001, shared=0.002)
+    few = predicted(parts, 1000, cost, Machines(1, 1000, 1, 1e6))
+    assert few == pytest.approx((0.4, 0.01, 0.0035, 0.01))
+    assert few.sweep == pytest.approx(0.4235)
+    many = predicted(parts, 1000, cost, Machines(4, 5000, 2, 1e6))
+    assert many.passes == pytest.approx(5 * 0.4 / 2)
+    assert many.messages == pytest.approx(4 * 0.003 + 0.0005)
+    assert many.tasks == pytest.approx(2 * (0.005 + 14 * 0.001))

@@ -5,7 +5,11 @@ import json
 import numpy as np
 import pytest
 
+import sticktree.fitting
+from sticktree.checkpoint import Checkpoint
 from sticktree.cli import main
+from sticktree.engine.parallel import chain as parallel_chain
+from sticktree.run_folder import RunFolder
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -23,12 +27,20 @@ def table(tmp_path_factory):
     return path
 
 
-def test_a_file_is_fitted_on_a_cluster_as_in_memory(table, tmp_path):
+def started():
     from distributed import LocalCluster
 
-    with LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
-    ) as cluster:
+    return LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address=":0",
+        silence_logs=50,
+    )
+
+
+def test_a_file_is_fitted_on_a_cluster_as_in_memory(table, tmp_path):
+    with started() as cluster:
         address = cluster.scheduler_address
         code = main(
             ["fit", str(table), "--scheduler", address, "-o", str(tmp_path / "there"), *QUICK]
@@ -39,6 +51,43 @@ def test_a_file_is_fitted_on_a_cluster_as_in_memory(table, tmp_path):
     assert texts[0] == texts[1]
     record = json.loads((tmp_path / "there" / "run.json").read_text())
     assert record["data"]["rows"] == 300
+
+
+def test_a_cluster_that_is_lost_leaves_a_run_to_go_on_with(table, tmp_path, capsys, monkeypatch):
+    run = ["-o", str(tmp_path / "run"), "--quiet"]
+    monkeypatch.setattr(sticktree.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(parallel_chain, "MOST_ROUNDS", 1)
+    save = Checkpoint.save
+    with started() as cluster, monkeypatch.context() as patch:
+
+        def save_and_lose(self, k, run):
+            save(self, k, run)
+            if run.n_sweeps == 3:
+                cluster.close(timeout=10)
+
+        patch.setattr(Checkpoint, "save", save_and_lose)
+        address = ["--scheduler", cluster.scheduler_address]
+        assert main(["fit", str(table), *address, *run, *QUICK]) == 1
+    told = capsys.readouterr().err
+    assert "go on with: sticktree fit -o" in told
+    assert "--resume --scheduler" in told
+    assert "Traceback" not in told
+
+    # The folder can be read, and says that there is more to do.
+    folder = RunFolder(tmp_path / "run")
+    assert folder.status == "running"
+    assert folder.record["seed"] == 1
+    with pytest.raises(ValueError, match="is not finished"):
+        RunFolder.open(folder.path)
+    assert main(["fit", "--resume", *run]) == 2
+    assert "holds a run with rows on a Dask cluster" in capsys.readouterr().err
+
+    with started() as cluster:
+        assert main(["fit", "--resume", "--scheduler", cluster.scheduler_address, *run]) == 0
+    main(["fit", str(table), "--algorithm", "parallel", "-o", str(tmp_path / "here"), *QUICK])
+    texts = [(tmp_path / place / "clusters.csv").read_text() for place in ("run", "here")]
+    assert texts[0] == texts[1]
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["resumed"] >= 1
 
 
 @pytest.mark.parametrize(

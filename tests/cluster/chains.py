@@ -13,10 +13,10 @@ from distributed import Client, LocalCluster
 
 from benchmarks.chains import default_model
 from sticktree.cluster import DaskSource
+from sticktree.engine import parallel_chain_of
 from sticktree.engine.parallel.measure import measure
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import ThreadedRows
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
+from sticktree.model import Model
+from sticktree.store import MemoryStore, Store
 
 N, SWEEPS = 3000, 3
 
@@ -51,17 +51,22 @@ def chunked(x: np.ndarray, n_parts: int) -> Any:
     return da.from_array(x, chunks=(-(-len(x) // n_parts), x.shape[1]))
 
 
-def chain_of(X: Any) -> SharedParallelChain:  # noqa: N803
+def chain_of(X: Any, model: Model | None = None) -> Any:  # noqa: N803
     """A chain on the rows of a dask collection, on the current client or in this process."""
     source = DaskSource.of(X)
     scale = source.measure()
-    return SharedParallelChain(
-        source.store(scale.centre, scale.spread).rows(2), default_model(3), np.random.default_rng(1)
-    )
+    return chain_on(source.store(scale.centre, scale.spread), model)
+
+
+def chain_on(store: Store, model: Model | None = None) -> Any:
+    """A chain of a model, which by default has shared noise, on rows wherever they are."""
+    model = default_model(3) if model is None else model
+    rows = store.rows(2, model.jitter(store.shape[1]))
+    return parallel_chain_of(model)(rows, model, np.random.default_rng(1))
 
 
 def outcome(
-    chain: SharedParallelChain,
+    chain: Any,
     n_sweeps: int = SWEEPS,
     meanwhile: Callable[[int], None] = lambda k: None,
 ) -> list[np.ndarray]:
@@ -69,12 +74,13 @@ def outcome(
     for k in range(n_sweeps):
         meanwhile(k)
         chain.sweep()
-    tree = chain.tree()
+    tree, parameters = chain.tree(), chain.parameters()
     return [
         tree.leaf,
         tree.parent,
         tree.level,
-        chain.factor,
+        *(parameters[name] for name in sorted(parameters)),
+        np.array([chain.concentration, chain.discount, chain.log_joint()]),
         chain.state.scalars.copy(),
         np.array(chain.state.levels.tolist()),
         np.array([chain.rng.random()]),
@@ -86,8 +92,7 @@ def assert_same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(mine, its)
 
 
-def in_threads(x: np.ndarray) -> list[np.ndarray]:
+def in_threads(x: np.ndarray, model: Model | None = None) -> list[np.ndarray]:
     """What threads give, without Dask."""
     scale = measure(lambda f: [f(x)])
-    rows = ThreadedRows(partition((x - scale.centre) / scale.spread, 0), 2)
-    return outcome(SharedParallelChain(rows, default_model(3), np.random.default_rng(1)))
+    return outcome(chain_on(MemoryStore((x - scale.centre) / scale.spread), model))

@@ -23,7 +23,7 @@ from sticktree.cli import (
     simulate,
     summary,
 )
-from sticktree.cli.interruption import Interrupted
+from sticktree.cli.interruption import Interrupted, LostError
 
 __all__ = ["main"]
 
@@ -48,7 +48,7 @@ without data:
   sticktree simulate -n 500 -o my-data    draw data, with the tree that made them
   sticktree reproduce                     the paper's tables and figures, beside every peer
 
-exit codes: 0 done, 1 could not be done (disk, missing package), 2 wrong options, 130 interrupted
+exit codes: 0 done, 1 could not be done (disk, package, cluster), 2 wrong options, 130 interrupted
 """
 COMMANDS = (
     fit,
@@ -113,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"{name}: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    except ImportError as error:
+    except (ImportError, LostError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt as error:

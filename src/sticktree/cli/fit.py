@@ -24,9 +24,10 @@ from sticktree.cli.fit_options import (
     naming_options,
 )
 from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
-from sticktree.cli.interruption import Interrupted
+from sticktree.cli.interruption import Interrupted, LostError
 from sticktree.cli.output import seed_of
 from sticktree.cli.table_options import READING, read_rows
+from sticktree.cluster.lost import ClusterLostError
 from sticktree.run_folder import FILES, RunFolder, environment
 
 if TYPE_CHECKING:
@@ -156,6 +157,13 @@ def run(options: argparse.Namespace) -> None:
         folder.begin(record)
         raise Interrupted(
             f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
+        ) from None
+    except ClusterLostError as error:
+        record["seconds"] += time.monotonic() - began
+        folder.begin(record)
+        raise LostError(
+            f"{error.what}; go on with: sticktree fit -o {shlex.quote(options.output)} --resume "
+            "--scheduler and the address of a scheduler"
         ) from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
     summary = _finish(folder, estimator, record, rows)

@@ -20,7 +20,7 @@ from sticktree.engine.parallel.passes import Halved, Seated
 from sticktree.engine.parallel.picks import Picked
 from sticktree.engine.parallel.rows import Extent
 from sticktree.engine.parallel.sums import Grid
-from sticktree.store import Store
+from sticktree.store import BY_WORKERS, Store
 
 __all__ = ["DaskRows"]
 
@@ -160,7 +160,7 @@ class DaskRows:
     def digest(self) -> str:
         """Return a number that is the same for the same rows only, in any partitions."""
         words = self._reduced("digest", lambda part: (passes.digest_rows, part), passes.add_up)
-        return f"rows-{self.extent.n}-{int(words[0]):016x}{int(words[1]):016x}"
+        return f"{BY_WORKERS}{self.extent.n}-{int(words[0]):016x}{int(words[1]):016x}"
 
     # ---- graphs ------------------------------------------------------------------------------
 

@@ -29,7 +29,9 @@ def summary(estimator: Any, rows: Rows, features: Features) -> str:
     if rows.confidence is not None:
         sure = float(rows.confidence.mean())
         text += f" On average a row is with the others of its cluster with probability {sure:.2f}."
-    return f"{text} {_model(estimator)}".strip()
+    stream = getattr(estimator, "stream_", None)
+    batches = "" if stream is None else f"Rows came in {stream.words()}"
+    return " ".join(part for part in (text, _model(estimator), batches) if part)
 
 
 def _model(estimator: Any) -> str:
