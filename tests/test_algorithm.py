@@ -44,7 +44,8 @@ def test_it_finds_what_is_there(fitted, blobs):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_draws_do_not_depend_on_the_number_of_threads(n_jobs, fitted, blobs):
+def test_draws_do_not_depend_on_the_number_of_threads(n_jobs, fitted, blobs, monkeypatch):
+    monkeypatch.setattr("sticktree.engine.parallel.rows.ROWS_OF_THREAD", 1)  # else none is started
     other = fit(blobs, n_jobs=n_jobs)
     for mine, its in zip(fitted.posterior_.draws, other.posterior_.draws, strict=True):
         np.testing.assert_array_equal(mine.leaf, its.leaf)

@@ -61,6 +61,12 @@ class ManyParts:
         return out if numbers is None else out[numbers]
 
 
+@pytest.fixture(autouse=True)
+def threads_for_few_rows(monkeypatch):
+    """Start threads however few rows there are, where they are asked for."""
+    monkeypatch.setattr("sticktree.engine.parallel.rows.ROWS_OF_THREAD", 1)
+
+
 @pytest.fixture(scope="session")
 def many_parts():
     """Return the class of rows in several partitions."""
