@@ -107,6 +107,7 @@ sphinx_gallery_conf = {
             "density.py",
             "drug_responses.py",
             "missing_values.py",
+            "stream.py",
             "convergence.py",
             "comparing_trees.py",
             "random_trees.py",

@@ -136,7 +136,7 @@ class Batch:
 
     @property
     def drifted(self) -> bool:
-        """Whether it was far from what was foreseen: |z| is above 3.89."""
+        """Whether it was far from what was foreseen: by more than 3.89 standard errors."""
         return abs(self.z) > Z_LIMIT
 
     def warning(self) -> str:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamDisplay", "plot_stream"]
 
+TOLD = 0.01  # a smaller share of rows in new leaves is not
+
 
 def plot_stream(stream: Stream, *, ax: Axes | None = None) -> Axes:
     """Draw the mean log density of each batch, with the band in which it was expected.
 
     The band is 3.89 standard errors wide on both sides: a batch like those before lies outside
-    once in 10,000. Those outside are marked, with the share of their rows in new leaves.
+    once in 10,000. Those outside are marked, with the share of their rows in new leaves
+    if that is a hundredth or more.
 
     Parameters
     ----------
@@ -130,11 +133,16 @@ class StreamDisplay:
             label="far from expected",
         )
         for x, y, share in zip(at[far], found[far], self._of_each("new_share")[far], strict=True):
+            if share < TOLD:
+                continue
+            # Beside the dot, on the side where there is room.
+            right = x < at[-1] - 0.25 * (at[-1] - at[0])
             ax.annotate(
                 f"{share:.0%} in new leaves",
                 (x, y),
-                xytext=(6, 0),
+                xytext=(6 if right else -6, 0),
                 textcoords="offset points",
+                ha="left" if right else "right",
                 va="center",
                 fontsize=7,
             )
