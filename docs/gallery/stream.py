@@ -33,8 +33,8 @@ mixture = DFPMixture(
     covariance_type="full",
     leaf_noise="shared",
     n_chains=2,
-    n_warmup=50,
-    n_draws=50,
+    n_warmup=200,
+    n_draws=200,
     random_state=0,
 )
 for number in range(16):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
@@ -12,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from sticktree.blas import one_thread
+from sticktree.caller import warn_caller
 from sticktree.checkpoint import Checkpoint
 from sticktree.checks import FloatArray, check_integer, is_integer
 from sticktree.clusters import Clusters, check_level
@@ -118,11 +118,10 @@ class Fitting(Clusters, Input):
         if not going_on:
             self.__dict__.pop("stream_", None)
         if not finished:
-            warnings.warn(
+            warn_caller(
                 f"interrupted: {len(self.posterior_)} draws are kept; fit with warm_start=True to "
                 "go on",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self._summarise_in_time(names_of(X))
         self.diagnosis_ = diagnose(self.posterior_)
@@ -223,7 +222,7 @@ class Fitting(Clusters, Input):
     def _warn_of_disagreement(self) -> None:
         advice = self.diagnosis_.advice(limit=1.2)
         if advice is not None:
-            warnings.warn(advice, ConvergenceWarning, stacklevel=4)
+            warn_caller(advice, ConvergenceWarning)
 
 
 def _also_save(

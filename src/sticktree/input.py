@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from sticktree.caller import warn_caller
 from sticktree.checks import check_not_infinite, check_observed
 from sticktree.chunks.table import ChunkedTable
 from sticktree.cluster import is_dask
@@ -67,7 +67,7 @@ class Input:
         table = read_table(X, columns)
         given = columns if isinstance(columns, dict) else dict(enumerate(columns or ()))
         if set(table.columns.kinds) != {"gaussian"} and len(given) < len(table.columns):
-            warnings.warn(table.columns.describe(), ColumnsWarning, stacklevel=3)
+            warn_caller(table.columns.describe(), ColumnsWarning)
         return table
 
 

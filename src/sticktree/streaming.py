@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.blas import one_thread
+from sticktree.caller import warn_caller
 from sticktree.checks import FloatArray, check_integer, check_not_infinite
 from sticktree.chunks.table import ChunkedTable
 from sticktree.cluster import is_dask
@@ -133,7 +133,7 @@ class Streaming(Fitting):
         self._summarise(names_of(X))
         self.diagnosis_ = diagnose(self.posterior_)
         if batch.drifted:
-            warnings.warn(batch.warning(), DriftWarning, stacklevel=2)
+            warn_caller(batch.warning(), DriftWarning)
         return self
 
     def _fit_first(self, X: Any) -> Self:  # noqa: N803

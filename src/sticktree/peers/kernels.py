@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold
 
+from sticktree.caller import warn_caller
 from sticktree.checks import FloatArray, as_numbers, check_integer
 from sticktree.peers.density import DensityPeer, integer_seed
 from sticktree.peers.observed import exact_kernels
@@ -103,11 +103,10 @@ class KernelDensityCV(DensityPeer):
                 tried, found = np.append(tried, beyond), np.append(found, scores(beyond))
                 continue
             if tried[0] <= narrowest:
-                warnings.warn(
+                warn_caller(
                     "no bandwidth is best, as rows are repeated: the narrower, the better; "
                     f"the narrowest one tried, {tried[0]:.3g}, is used",
                     UserWarning,
-                    stacklevel=3,
                 )
                 break
             beyond = tried[0] * low_ratio ** -steps[::-1]
