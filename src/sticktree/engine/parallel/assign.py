@@ -17,7 +17,7 @@ from sticktree.engine.parallel.components import KEY, NEXT_SALT, SALT, SWEEP, Co
 from sticktree.engine.parallel.labels import Labels
 from sticktree.engine.parallel.partition import BLOCK, Partition
 from sticktree.engine.parallel.philox import ASSIGN, Word, philox, rank_of, uniform_of
-from sticktree.engine.parallel.tally import Tally, tally_row
+from sticktree.engine.parallel.tally import Tally, tally_block
 from sticktree.engine.parallel.weights import (
     bound_weights,
     exponentials,
@@ -30,7 +30,9 @@ from sticktree.jit import inlined, jit
 
 __all__ = ["anchored", "assign_blocks", "cover"]
 
-MARGIN = 34.0  # a leaf whose log weight is so much below another's may be left out
+MARGIN = 20.0  # a leaf whose log weight is so much below another's may be left out
+PICKS, FEW = 8, 4  # leaves that are looked at by their bounds, as long as more than a few wait
+LEAST = -1e300  # below are leaves that were looked at
 DOUBT = 1e-11  # share of the weights by which a sum of them may be off
 
 
@@ -43,11 +45,12 @@ def assign_blocks(
     dimension, n_leaves = part.y.shape[1], told.log_weight.size
     full = told.root.shape[0] > 0
     key, sweep, salt = told.words[KEY], told.words[SWEEP], told.words[SALT]
-    x, y = np.empty((dimension, BLOCK)), np.empty(dimension)
-    off = np.empty((dimension, BLOCK))
+    next_salt = told.words[NEXT_SALT]
+    grid = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    x, off = np.empty((dimension, BLOCK)), np.empty((dimension, BLOCK))
     low, high = np.empty(dimension), np.empty(dimension)
-    lower, upper, values = np.empty(n_leaves), np.empty(n_leaves), np.empty(n_leaves)
-    near = np.empty(n_leaves, dtype=np.int64)
+    upper, values = np.empty(n_leaves), np.empty(n_leaves)
+    near, order = np.empty(n_leaves, dtype=np.int64), np.empty(n_leaves, dtype=np.int64)
     logs, weight = np.empty((n_leaves, BLOCK)), np.empty((n_leaves, BLOCK))
     power = np.empty(BLOCK, dtype=np.int64)
     rank, point = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK)
@@ -56,23 +59,32 @@ def assign_blocks(
     diagonal = is_diagonal(told.transform)
     for block in range(first, part.filled.size, step):
         transform_block(part.y, block, told.transform, full, diagonal, x, low, high)
-        best = bound_weights(low, high, told, lower, upper)
-        size = 0
-        for k in range(n_leaves):
-            if upper[k] >= best - MARGIN:
-                near[size] = k
-                size += 1
+        nearest = bound_weights(low, high, told, upper)
         for i in range(BLOCK):
             number = part.row[block, i]
             rank[i] = rank_of(number, salt)
             point[i] = uniform_of(philox(number, sweep, ASSIGN, key)[0])
             largest[i] = -math.inf
             total[i] = 0.0
-        for j in range(size):
-            log_weights(told, near[j], x, full, rank, logs[j], largest, off, shifted)
+        size, pick, worst, waiting = 0, nearest, -math.inf, 0
+        while pick >= 0:
+            near[size] = pick
+            upper[pick] = -math.inf
+            log_weights(told, pick, x, full, rank, logs[size], largest, off, shifted)
+            size += 1
+            worst = _least(largest, rank, told.limit[nearest])
+            waiting = _count(upper, worst - MARGIN)
+            # A block of two clusters needs a look at both before the others are out of question.
+            pick = _most(upper) if waiting > FEW and size < PICKS else -1
+        for k in range(n_leaves if waiting else 0):
+            if upper[k] >= max(worst - MARGIN, LEAST):
+                near[size] = k
+                log_weights(told, k, x, full, rank, logs[size], largest, off, shifted)
+                size += 1
+        _sort(near, size, order)
         for j in range(size):
             for i in range(BLOCK):
-                shifted[i] = logs[j, i] - largest[i]
+                shifted[i] = logs[order[j], i] - largest[i]
             exponentials(shifted, weight[j], power)
             for i in range(BLOCK):
                 total[i] += weight[j, i]
@@ -84,16 +96,57 @@ def assign_blocks(
                 leaf = anchored(told, number)
             if leaf < 0:
                 leaf = _sure_choice(
-                    weight, size, i, point[i], total[i], left_out * math.exp(best - largest[i])
+                    weight, size, i, point[i], total[i], left_out * math.exp(worst - largest[i])
                 )
                 if leaf < 0:
                     leaf = _choose_among_all(told, x, i, rank[i], point[i], values)
                 else:
-                    leaf = near[leaf]
+                    leaf = near[order[leaf]]
             labels[block, i] = leaf
-            for d in range(dimension):
-                y[d] = part.y[block, d, i]
-            tally_row(tally, leaf, number, y, told.kind, told.words[NEXT_SALT], told.grid)
+        tally_block(tally, part, block, labels, told.kind, next_salt, grid, shifted, total, largest)
+
+
+@inlined
+def _least(largest: FloatArray, rank: npt.NDArray[np.uint64], limit: Word) -> float:
+    """Return the log weight of the row that is worst off, of those that may join the nearest leaf.
+
+    (Anchors may not, and are at home there. They would make all leaves of the block count.)
+    """
+    worst = math.inf
+    for i in range(BLOCK):
+        if rank[i] > limit:
+            worst = min(worst, largest[i])
+    return worst
+
+
+@inlined
+def _count(upper: FloatArray, limit: float) -> int:
+    """Return how many bounds are not below a limit, of leaves that were not looked at."""
+    limit, count = max(limit, LEAST), 0
+    for k in range(upper.size):
+        count += int(upper[k] >= limit)
+    return count
+
+
+@inlined
+def _most(upper: FloatArray) -> int:
+    """Return which bound is the largest."""
+    pick = 0
+    for k in range(upper.size):
+        if upper[k] > upper[pick]:
+            pick = k
+    return pick
+
+
+@inlined
+def _sort(near: npt.NDArray[np.int64], size: int, order: npt.NDArray[np.int64]) -> None:
+    """Fill in the order of leaves by their numbers; all but the first few are in order."""
+    for j in range(size):
+        i = j
+        while i > 0 and near[order[i - 1]] > near[j]:
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = j
 
 
 @inlined

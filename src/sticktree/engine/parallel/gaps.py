@@ -54,7 +54,8 @@ def assign_gaps(
     margins = empty_margins(n_leaves, dimension, len(precision) == 1)
     n_missing = 0
     x, off = np.empty(dimension), np.empty(dimension)
-    limit = 0.5 * told.grid[1] / told.grid[0] / told.grid[0]
+    grid = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    limit = 0.5 * grid[1] / grid[0] / grid[0]
     for r in range(size * first // step, size * (first + 1) // step):
         for d in range(dimension):
             x[d] = part.gap_y[r, d]
@@ -90,10 +91,10 @@ def assign_gaps(
                 x[d] = min(max(x[d], -limit), limit)
             for d in range(dimension):
                 for e in range(dimension):
-                    add(tally.products[d], e, x[d] * x[e], told.grid[2], told.grid[3])
+                    add(tally.products[d], e, x[d] * x[e], grid[2], grid[3])
         for d in range(dimension):
             completed[r, d] = x[d]
-        tally_row(tally, leaf, number, x, told.kind, told.words[NEXT_SALT], told.grid)
+        tally_row(tally, leaf, number, x, told.kind, told.words[NEXT_SALT], grid)
 
 
 @inlined

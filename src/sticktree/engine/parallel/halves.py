@@ -85,6 +85,9 @@ def halve_blocks(
     """Let rows of every so many blocks choose; half h of unit u is row 2u + h of the tally."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     told = units.densities
+    next_salt = told.words[NEXT_SALT]
+    steps = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    coarse, fine = grid[0], grid[1]
     dimension, full = part.y.shape[1], told.root.shape[0] > 0
     diagonal = is_diagonal(told.transform)
     x, y = np.empty((dimension, BLOCK)), np.empty(dimension)
@@ -108,14 +111,14 @@ def halve_blocks(
                 log_weight(told, 3 * unit + 1, x, i, full),
                 log_weight(told, 3 * unit + 2, x, i, full),
                 gain,
-                grid[0],
-                grid[1],
+                coarse,
+                fine,
             )
             sides[block, i] = side
             for d in range(dimension):
                 y[d] = part.y[block, d, i]
             half = 2 * unit + side
-            tally_row(tally, half, number, y, told.kind, told.words[NEXT_SALT], told.grid)
+            tally_row(tally, half, number, y, told.kind, next_salt, steps)
 
 
 @jit
@@ -134,6 +137,9 @@ def halve_gaps(
     """Let every so many rows with gaps choose their halves: completed, or by what is observed."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     told = units.densities
+    next_salt = told.words[NEXT_SALT]
+    steps = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    coarse, fine = grid[0], grid[1]
     dimension, full = part.gap_y.shape[1], told.root.shape[0] > 0
     x, values = np.empty((dimension, 1)), np.empty(3)
     for r in range(first, part.gap_row.size, step):
@@ -153,9 +159,7 @@ def halve_gaps(
                 values[h] = log_weight(told, 3 * unit + h, x, 0, full)
             else:
                 values[h] = log_observed(told, 3 * unit + h, completed[r])
-        side = halve_one(
-            units, unit, number, values[0], values[1], values[2], gain, grid[0], grid[1]
-        )
+        side = halve_one(units, unit, number, values[0], values[1], values[2], gain, coarse, fine)
         sides[r] = side
         half = 2 * unit + side
-        tally_row(tally, half, number, completed[r], told.kind, told.words[NEXT_SALT], told.grid)
+        tally_row(tally, half, number, completed[r], told.kind, next_salt, steps)

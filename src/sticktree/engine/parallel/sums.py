@@ -51,8 +51,11 @@ class Grid:
 
 @inlined
 def add(sums: npt.NDArray[np.int64], at: int, x: float, coarse: float, fine: float) -> None:
-    """Add a number to row ``at`` of an array of shape (…, 2)."""
+    """Add a number to row ``at`` of an array of shape (…, 2).
+
+    The grids should be no elements of arrays: then what is divided is divided once for all numbers.
+    """
     steps = (x * coarse + MAGIC) - MAGIC
-    rest = ((x - steps / coarse) * fine + MAGIC) - MAGIC
+    rest = ((x - steps * (1.0 / coarse)) * fine + MAGIC) - MAGIC
     sums[at, 0] += int(steps)
     sums[at, 1] += int(rest)

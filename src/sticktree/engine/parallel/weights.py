@@ -127,34 +127,29 @@ def log_weights(
 
 
 @jit
-def bound_weights(
-    low: FloatArray, high: FloatArray, told: Components, lower: FloatArray, upper: FloatArray
-) -> float:
-    """Fill in bounds on the log weight of every leaf for rows in a box; return the best lower."""
-    dimension, best = low.size, -math.inf
+def bound_weights(low: FloatArray, high: FloatArray, told: Components, upper: FloatArray) -> int:
+    """Fill in bounds of log weights for rows in a box; return the best leaf in its middle."""
+    dimension, best, nearest = low.size, -math.inf, 0
     full = told.root.shape[0] > 0
     middle, reach = 0.5 * (low + high), 0.5 * (high - low)
     for k in range(told.log_weight.size):
-        near, far = 0.0, 0.0
-        if full:
-            for d in range(dimension):
-                t, slack = 0.0, 0.0
+        near, square = 0.0, 0.0
+        for d in range(dimension):
+            if full:
+                off, slack = 0.0, 0.0
                 for e in range(d + 1):
-                    t += told.root[k, d, e] * (middle[e] - told.centre[k, e])
+                    off += told.root[k, d, e] * (middle[e] - told.centre[k, e])
                     slack += abs(told.root[k, d, e]) * reach[e]
-                near += max(abs(t) - slack, 0.0) ** 2
-                far += (abs(t) + slack) ** 2
-        else:
-            for d in range(dimension):
-                left, right = told.centre[k, d] - low[d], high[d] - told.centre[k, d]
-                off = max(-left, -right, 0.0)
-                near += told.precision[k, d] * off * off
-                off = max(left, right)
-                far += told.precision[k, d] * off * off
-        lower[k] = told.log_weight[k] - 0.5 * far
+                precision = 1.0
+            else:
+                off, slack = middle[d] - told.centre[k, d], reach[d]
+                precision = told.precision[k, d]
+            square += precision * off * off
+            near += precision * max(abs(off) - slack, 0.0) ** 2
         upper[k] = told.log_weight[k] - 0.5 * near
-        best = max(best, lower[k])
-    return best
+        if told.log_weight[k] - 0.5 * square > best:
+            best, nearest = told.log_weight[k] - 0.5 * square, k
+    return nearest
 
 
 @jit
