@@ -31,7 +31,7 @@ from sticktree.jit import inlined, jit
 __all__ = ["anchored", "assign_blocks", "cover"]
 
 MARGIN = 20.0  # a leaf whose log weight is so much below another's may be left out
-PICKS, FEW = 8, 4  # leaves that are looked at by their bounds, as long as more than a few wait
+PICKS, FEW = 3, 4  # leaves that are looked at by their bounds, as long as more than a few wait
 LEAST = -1e300  # below are leaves that were looked at
 DOUBT = 1e-11  # share of the weights by which a sum of them may be off
 
