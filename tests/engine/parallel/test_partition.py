@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.partition import BLOCK, jittered, partition
+from sticktree.engine.parallel.partition import BLOCK, jittered, partition, push
 
 
 @pytest.mark.parametrize("n", [0, 1, BLOCK, BLOCK + 1, 1000])
@@ -39,3 +39,29 @@ def test_values_may_be_spread_before_or_after_rows_are_arranged():
     off = tables[0] - x
     assert (np.nanmax(np.abs(off), axis=0) <= width / 2).all()
     assert np.nanstd(off, axis=0) == pytest.approx(width / np.sqrt(12), rel=0.1)
+
+
+@pytest.mark.parametrize("share", [1 / 8, 1 / 2, 7 / 8])
+def test_few_parts_wait_however_uneven_the_cuts_are(share):
+    stack, n_blocks, size, most, seen = np.zeros((64, 2), dtype=np.int64), 4000, 1, 1, 0
+    stack[0] = 0, n_blocks
+    while size:
+        size -= 1
+        low, high = (int(end) for end in stack[size])
+        if high - low == 1:
+            seen += 1
+            continue
+        middle = low + min(max(round(share * (high - low)), 1), high - low - 1)
+        size = push(stack, size, low, middle, high)
+        most = max(most, size)
+    assert seen == n_blocks
+    assert most <= 1 + np.log2(n_blocks)
+
+
+def test_blocks_are_cut_between_clusters():
+    rng = np.random.default_rng(3)
+    cluster = rng.choice(3, size=60 * BLOCK, p=[0.2, 0.3, 0.5])
+    x = rng.normal(size=(cluster.size, 2)) + 40.0 * cluster[:, None]
+    part = partition(x, 0)
+    mixed = [len(set(cluster[rows.astype(int)])) > 1 for rows in part.row]
+    assert sum(mixed) <= 2  # no more than there are borders

@@ -15,7 +15,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.parallel.philox import JITTER, philox, uniform_of
 from sticktree.jit import jit
 
-__all__ = ["ALL", "BLOCK", "Partition", "Share", "jittered", "partition"]
+__all__ = ["ALL", "BLOCK", "Partition", "Share", "jittered", "partition", "push"]
 
 BLOCK = 128  # rows
 FEW, MANY = (
@@ -130,11 +130,19 @@ def arrange(x: FloatArray, number: Rows) -> None:
         blocks = -(-(high - low) // BLOCK)
         middle = low + BLOCK * min(max(int(share * blocks + 0.5), 1), blocks - 1)
         _select(x, number, low, high, middle, d)
-        # The smaller part is cut first, so few wait.
-        larger = 0 if middle - low > high - middle else 1
-        stack[size + larger, 0], stack[size + larger, 1] = middle, high
-        stack[size + 1 - larger, 0], stack[size + 1 - larger, 1] = low, middle
-        size += 2
+        size = push(stack, size, low, middle, high)
+
+
+@jit
+def push(stack: npt.NDArray[np.int64], size: int, low: int, middle: int, high: int) -> int:
+    """Put both parts on a stack; return its new size.
+
+    The smaller part is to be cut first: so no more parts wait than halvings would leave.
+    """
+    left_first = middle - low < high - middle
+    stack[size, 0], stack[size, 1] = (middle, high) if left_first else (low, middle)
+    stack[size + 1, 0], stack[size + 1, 1] = (low, middle) if left_first else (middle, high)
+    return size + 2
 
 
 @jit
