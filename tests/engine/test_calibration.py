@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from sticktree.engine.chain import Chain
-from sticktree.engine.state import FACTOR, tree_of
 from sticktree.model import Model
 
-N_REPLICATES, N_DRAWS, THIN, BURN_IN = 200, 9, 6, 30
+N_DRAWS = 9
 
 
 def summary(c, tree, log_likelihood):
@@ -23,10 +22,8 @@ def rank(truth, draws, rng):
     return below + rng.integers(equal + 1)
 
 
-@pytest.mark.slow
-def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(
-    twin, assert_frequencies
-):
+def assert_calibrated(twin, assert_frequencies, make_chain, n_replicates, n_rows, burn_in, thin):
+    """Check that the truth has any rank among posterior draws with the same probability."""
     rng = np.random.default_rng(0)
     model = Model(
         np.array([1.0, 0.7]),
@@ -36,18 +33,24 @@ def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(
         discount=0.1,
     )
     ranks = []
-    for _ in range(N_REPLICATES):
-        c, setting, tree, sigma, data = twin.sample_prior(model, 12, 2, rng)
+    for _ in range(n_replicates):
+        c, setting, tree, sigma, data = twin.sample_prior(model, n_rows, 2, rng)
         log_likelihood = twin.log_normal(data / np.sqrt(sigma[0, 0]), setting.row_covariance(tree))
         truth = summary(c, tree, log_likelihood - data.size * np.log(sigma[0, 0]) / 2)
-        chain = Chain(data, model, rng)
+        chain = make_chain(data, model, rng)
         draws = []
-        for sweep in range(BURN_IN + N_DRAWS * THIN):
+        for sweep in range(burn_in + N_DRAWS * thin):
             chain.sweep()
-            if sweep >= BURN_IN and (sweep - BURN_IN) % THIN == THIN - 1:
-                c = chain.state.scalars[FACTOR]
-                draws.append(summary(c, tree_of(chain.state), chain.log_likelihood()))
+            if sweep >= burn_in and (sweep - burn_in) % thin == thin - 1:
+                draws.append(summary(chain.concentration, chain.tree(), chain.log_likelihood()))
         ranks.append([rank(*pair, rng) for pair in zip(truth, np.array(draws).T, strict=True)])
     for column in np.transpose(ranks):
         counts = np.bincount(column, minlength=N_DRAWS + 1)
         assert_frequencies(counts, np.full(N_DRAWS + 1, 1 / (N_DRAWS + 1)))
+
+
+@pytest.mark.slow
+def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(
+    twin, assert_frequencies
+):
+    assert_calibrated(twin, assert_frequencies, Chain, 200, 12, burn_in=30, thin=6)
