@@ -9,8 +9,8 @@ import numpy as np
 
 from sticktree import DFPMixture
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Chain
-from sticktree.engine.interface import ChainLike
+from sticktree.engine.chain import ChainLike
+from sticktree.engine.shared.chain import Chain
 from sticktree.model import Model
 from sticktree.processes import LogDivergence, resolve_concentration
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sticktree.engine.chain import Chain, SweepInfo
-from sticktree.engine.datum import datum_sweep
+from sticktree.engine.shared.chain import Chain, SweepInfo
+from sticktree.engine.shared.datum import datum_sweep
 
 
 class DatumOnly(Chain):

@@ -15,10 +15,10 @@ from benchmarks.synthetic import crowd
 from benchmarks.table import Row, duration_row, ratio_row
 from benchmarks.timing import median, race, seconds_of
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Chain
-from sticktree.engine.columns.chain import ColumnsChain
-from sticktree.engine.columns.datum import move_data
-from sticktree.engine.datum import datum_sweep
+from sticktree.engine.own.chain import ColumnsChain
+from sticktree.engine.own.datum import move_data
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.datum import datum_sweep
 from sticktree.model import Model
 
 # Times per sweep of FBM (Neal's Flexible Bayesian Modelling), measured elsewhere.

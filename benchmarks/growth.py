@@ -11,7 +11,7 @@ from benchmarks.chains import n_leaves, warm
 from benchmarks.synthetic import grid
 from benchmarks.table import Row, Target, duration, verdict
 from benchmarks.timing import median, seconds_of
-from sticktree.engine.chain import Chain
+from sticktree.engine.shared.chain import Chain
 from sticktree.model import Model
 
 TARGET = Target(1.1)

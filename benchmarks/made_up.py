@@ -105,10 +105,10 @@ def as_fit(made: MadeUp, n_chains: int = 2, unlabelled: int = 0) -> DFPMixture:
 
     Behind each draw come ``unlabelled`` more that have kept no labels.
     """
+    from sticktree.data import read_table
+    from sticktree.data.preparation import Preparation
+    from sticktree.inference.specification import Specification
     from sticktree.posterior.diagnostics import diagnose
-    from sticktree.preparation import Preparation
-    from sticktree.specification import Specification
-    from sticktree.table import read_table
 
     mixture = DFPMixture(
         DEPTH + 1,

@@ -15,7 +15,7 @@ from benchmarks.datum_only import DatumOnly
 from benchmarks.folder import TITLES, on_data, standardised
 from benchmarks.table import Row, Target, verdict
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Chain
+from sticktree.engine.shared.chain import Chain
 
 TARGET = Target(5, at_least=True)
 SCALARS = ("log joint", "number of leaves")

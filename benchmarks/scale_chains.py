@@ -6,12 +6,12 @@ import numpy as np
 
 from benchmarks.scale_data import Clusters
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Chain, rebuild
-from sticktree.engine.parallel.components import Components
-from sticktree.engine.parallel.leaf import Density
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import Rows, ThreadedRows
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.components import Components
+from sticktree.engine.bulk.leaf import Density
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import Rows, ThreadedRows
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.shared.chain import Chain, rebuild
 from sticktree.model import Model
 from sticktree.tree import Tree
 

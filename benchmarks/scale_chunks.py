@@ -15,11 +15,11 @@ from benchmarks.synthetic import crowd
 from benchmarks.table import Row, Target, duration, verdict
 from benchmarks.timing import median, seconds_of
 from sticktree.chunks import open_table
-from sticktree.chunks.prepared import PreparedTable, measure_table
-from sticktree.chunks.rows import ChunkedRows
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import Rows, ThreadedRows
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
+from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table
+from sticktree.data.sources.chunks.rows import ChunkedRows
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import Rows, ThreadedRows
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from sticktree.model import Model
 
 DIMENSION, CLUSTERS, THREADS = 4, 100, 2

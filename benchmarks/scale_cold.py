@@ -15,10 +15,10 @@ from benchmarks.load import load
 from benchmarks.scale_chains import scale_model
 from benchmarks.scale_data import Clusters, clusters
 from benchmarks.table import Row, Target, duration, verdict
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import ThreadedRows
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
-from sticktree.engine.predictive import predictives
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.shared.predictive import predictives
 
 NEAR = 0.01  # nats a row below the generating model
 TARGET = Target(300, "s")

@@ -18,9 +18,9 @@ from benchmarks.synthetic import crowd
 from benchmarks.table import Row, Target, ratio_row, skipped, verdict
 from benchmarks.timing import race
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import Rows, ThreadedRows
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import Rows, ThreadedRows
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
 
 WORKERS = 2
 PARTITIONS = 8

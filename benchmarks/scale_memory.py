@@ -38,12 +38,12 @@ def megabytes_of(n_rows: int, summaries: bool) -> float:
 
 def megabytes(n_rows: int, summaries: bool) -> float:
     """Fit and return the peak memory of this process."""
-    import sticktree.clusters
+    import sticktree.estimators.clusters
     from benchmarks.memory import peak_bytes
     from benchmarks.scale_data import clusters
     from sticktree import DFPMixture
 
-    sticktree.clusters.AT_ONCE = 0  # as it is where rows are very many
+    sticktree.estimators.clusters.AT_ONCE = 0  # as it is where rows are very many
     mixture = DFPMixture(
         covariance_type="spherical",
         leaf_noise="shared",

@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.scale_chains import planted
 from benchmarks.scale_data import clusters
-from sticktree.engine.parallel.components import Components
-from sticktree.engine.parallel.halves import Units
-from sticktree.engine.parallel.passes import Halved, Seated
-from sticktree.engine.parallel.rows import Rows
+from sticktree.engine.bulk.components import Components
+from sticktree.engine.bulk.halves import Units
+from sticktree.engine.bulk.passes import Halved, Seated
+from sticktree.engine.bulk.rows import Rows
 
 
 class Parts(NamedTuple):

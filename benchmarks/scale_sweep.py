@@ -18,10 +18,10 @@ from benchmarks.scale_data import Clusters, clusters
 from benchmarks.table import Row, Target, duration, ratio_row, verdict
 from benchmarks.timing import in_turn, median
 from sticktree.checks import FloatArray
-from sticktree.engine.parallel.components import Components
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import ThreadedRows
-from sticktree.engine.parallel.tally import NO_RANK
+from sticktree.engine.bulk.components import Components
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.tally import NO_RANK
 from sticktree.jit import jit
 
 THREADS = 2

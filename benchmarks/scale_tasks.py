@@ -31,7 +31,7 @@ class TaskCost(NamedTuple):
 
 def n_tasks(parts: int) -> int:
     """Return how many tasks a pass over so many parts has."""
-    from sticktree.cluster.rows import FAN_IN
+    from sticktree.data.sources.dask.rows import FAN_IN
 
     tasks = 2 * parts
     while parts > FAN_IN:
@@ -56,8 +56,8 @@ def measured_cost(rounds: int = ROUNDS) -> TaskCost:
 def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float, float]:
     """Return seconds of a pass, and processor time of this process and of all workers."""
     from sticktree.cluster import DaskRows
-    from sticktree.cluster.session import Session
-    from sticktree.engine.parallel.rows import Extent
+    from sticktree.data.sources.dask.session import Session
+    from sticktree.engine.bulk.rows import Extent
 
     session = Session(client)
     keys = [session.key("empty", 0, k) for k in range(parts)]

@@ -24,7 +24,7 @@ from scipy.stats import multivariate_normal
 from benchmarks.table import Row, Target, duration, verdict
 from sticktree import DFPMixture
 from sticktree.checks import FloatArray
-from sticktree.drift import Z_LIMIT
+from sticktree.inference.drift import Z_LIMIT
 
 N_CLUSTERS, NOISE, WIDTH = 30, 0.25, 2.0
 MOVED = 2.0  # standard deviations of the noise, from the first batch to the last

@@ -78,8 +78,8 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "sticktree.processes.MassTree",
         "sticktree.processes.Masses",
         "sticktree.processes.Simulation",
-        "sticktree.selection.Selection",
-        "sticktree.table.Columns",
+        "sticktree.inference.selection.Selection",
+        "sticktree.data.Columns",
     ]
 }
 numpydoc_class_members_toctree = False

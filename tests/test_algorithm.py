@@ -8,9 +8,9 @@ import pytest
 
 import sticktree
 from sticktree import DFPMixture
-from sticktree.given import MANY, is_parallel, label_every
+from sticktree.data import read_table
+from sticktree.data.given import MANY, is_parallel, label_every
 from sticktree.posterior.diagnostics import ConvergenceWarning
-from sticktree.table import read_table
 
 FAST = {"covariance_type": "full", "leaf_noise": "shared", "depth": 3, "n_chains": 2}
 
@@ -45,7 +45,7 @@ def test_it_finds_what_is_there(fitted, blobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_draws_do_not_depend_on_the_number_of_threads(n_jobs, fitted, blobs, monkeypatch):
-    monkeypatch.setattr("sticktree.engine.parallel.rows.ROWS_OF_THREAD", 1)  # else none is started
+    monkeypatch.setattr("sticktree.engine.bulk.rows.ROWS_OF_THREAD", 1)  # else none is started
     other = fit(blobs, n_jobs=n_jobs)
     for mine, its in zip(fitted.posterior_.draws, other.posterior_.draws, strict=True):
         np.testing.assert_array_equal(mine.leaf, its.leaf)
@@ -77,7 +77,7 @@ def test_labels_of_few_draws_are_kept_where_rows_are_many():
 
 
 def test_draws_without_labels_serve_densities(monkeypatch, blobs):
-    import sticktree.given as given
+    import sticktree.data.given as given
 
     monkeypatch.setattr(given, "LABEL_BYTES", 4 * 2 * 2 * len(blobs))
     mixture = fit(blobs)
@@ -165,7 +165,7 @@ def test_both_samplers_agree_on_real_data(name):
 
 
 def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_path, fitted, blobs):
-    import sticktree.clusters as clusters
+    import sticktree.estimators.clusters as clusters
 
     monkeypatch.setattr(clusters, "AT_ONCE", 100)
     mixture = fit(blobs)
@@ -181,7 +181,7 @@ def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_pa
 
 
 def test_summaries_that_fail_are_made_another_time(monkeypatch, blobs):
-    import sticktree.clusters as clusters
+    import sticktree.estimators.clusters as clusters
 
     monkeypatch.setattr(clusters, "AT_ONCE", 100)
     mixture = fit(blobs)

@@ -8,13 +8,13 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-import sticktree.fitting
+import sticktree.estimators.fitting
 from sticktree import DFPMixture
-from sticktree.checkpoint import Checkpoint
-from sticktree.engine.chain import Chain
+from sticktree.engine.shared.chain import Chain
+from sticktree.inference.sampling import Run, Schedule
+from sticktree.io.checkpoint import Checkpoint
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning
-from sticktree.sampling import Run, Schedule
 
 FORMS = ["spherical", "diag", "full"]
 
@@ -86,7 +86,7 @@ def test_run_that_died_goes_on_from_where_it_was_saved(tmp_path, monkeypatch, fo
         return original(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sticktree.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
+        patch.setattr(sticktree.estimators.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
         patch.setattr(Chain, "sweep", sweep_and_die)
         with pytest.raises(RuntimeError, match="out of memory"):
             fit(rows(), covariance_type=form, checkpoint=tmp_path)
@@ -106,7 +106,7 @@ def test_interrupted_run_goes_on_to_the_draws_of_a_whole_one(tmp_path, monkeypat
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(sticktree.fitting, "sample", interrupted)
+        patch.setattr(sticktree.estimators.fitting, "sample", interrupted)
         with pytest.raises(KeyboardInterrupt) if n_draws == 0 else nullcontext():
             fit(rows(), covariance_type=form, checkpoint=tmp_path)
     resumed = fit(rows(), covariance_type=form, checkpoint=tmp_path)
@@ -143,7 +143,7 @@ def test_folder_and_those_above_it_are_made(tmp_path):
 
 
 def test_checkpoint_does_not_change_the_draws(tmp_path, monkeypatch):
-    monkeypatch.setattr(sticktree.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(sticktree.estimators.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
     saved = fit(rows(), checkpoint=tmp_path)
     assert_same_draws(saved.posterior_.draws, fit(rows()).posterior_.draws)
 
@@ -300,7 +300,7 @@ def test_nothing_is_pickled(tmp_path):
     fit(rows(), checkpoint=tmp_path, divergence=[1.0, 0.5, 0.2])
     with (tmp_path / "run.json").open(encoding="utf-8") as file:
         header = json.load(file)
-    assert header["format"] == "sticktree.checkpoint"
+    assert header["format"] == "sticktree.io.checkpoint"
     assert header["parameters"]["divergence"] == "[1.0, 0.5, 0.2]"
     for k in range(2):
         with np.load(tmp_path / f"chain-{k}.npz", allow_pickle=False) as file:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture, DPMixture
+from sticktree.inference.specification import Specification
 from sticktree.model import Column
 from sticktree.posterior.diagnostics import ConvergenceWarning
-from sticktree.specification import Specification
 
 QUICK = {"n_chains": 2, "n_warmup": 60, "n_draws": 60, "random_state": 0, "progress": False}
 
@@ -145,7 +145,7 @@ def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
         said.append((show, n_models))
         return nullcontext()
 
-    monkeypatch.setattr("sticktree.fitting.choosing", choosing)
+    monkeypatch.setattr("sticktree.estimators.fitting.choosing", choosing)
     fit(uneven(5), depth=2)
     assert said == [(False, 3)]
 
@@ -158,7 +158,9 @@ def test_every_candidate_has_the_level_that_is_asked_for():
 
 def test_a_checkpoint_that_cannot_serve_is_refused_before_the_choice(tmp_path, monkeypatch):
     fit(uneven(5), covariance_type="diag", checkpoint=tmp_path)
-    monkeypatch.setattr("sticktree.fitting.select", lambda *_, **__: pytest.fail("chose"))
+    monkeypatch.setattr(
+        "sticktree.estimators.fitting.select", lambda *_, **__: pytest.fail("chose")
+    )
     with pytest.raises(ValueError, match="holds a run with other"):
         fit(uneven(15), checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint needs an integer as random_state"):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture
-from sticktree.sampling import processes_wanted
-from sticktree.store import MemoryStore
+from sticktree.data.store import MemoryStore
+from sticktree.inference.sampling import processes_wanted
 
 QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 QUICK |= {"n_warmup": 7, "n_draws": 6, "thin": 2}
@@ -67,7 +67,7 @@ def test_dask_is_a_backend_too():
 
 
 def test_labels_are_kept_by_the_same_draws(monkeypatch):
-    monkeypatch.setattr("sticktree.fitting.label_every", lambda *_: 3)
+    monkeypatch.setattr("sticktree.estimators.fitting.label_every", lambda *_: 3)
     expected = fitted(algorithm="parallel")
     kept = [draw.labelled for draw in expected.posterior_.draws]
     assert kept[:4] == [True, False, False, True]
@@ -88,9 +88,9 @@ def test_processes_are_used_only_if_they_are_asked_for():
 
 def test_ctrl_c_keeps_the_legs_that_are_done(monkeypatch):
     from benchmarks.chains import default_model
-    from sticktree import legs
-    from sticktree.engine.chain import Chain
-    from sticktree.sampling import Run, Schedule
+    from sticktree.engine.shared.chain import Chain
+    from sticktree.inference import legs
+    from sticktree.inference.sampling import Run, Schedule
 
     x = np.nan_to_num(rows())
     runs = [Run(Chain(x, default_model(3), np.random.default_rng(0)))]
@@ -109,7 +109,7 @@ def test_ctrl_c_keeps_the_legs_that_are_done(monkeypatch):
 
 
 def test_rows_elsewhere_are_not_sent():
-    from sticktree.legs import table_of
+    from sticktree.inference.legs import table_of
 
     x = rows()
     assert table_of(x) is x

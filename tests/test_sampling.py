@@ -10,11 +10,11 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sticktree import DFPMixture
-from sticktree.engine.chain import Chain, SweepInfo
-from sticktree.engine.state import tree_of
+from sticktree.engine.shared.chain import Chain, SweepInfo
+from sticktree.engine.shared.state import tree_of
+from sticktree.inference.sampling import Run, Schedule, sample
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning
-from sticktree.sampling import Run, Schedule, sample
 
 MODEL = Model(np.ones(2), covariance_type="diag")
 

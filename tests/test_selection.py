@@ -6,11 +6,11 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
-from sticktree import selection
+from sticktree.inference import selection
+from sticktree.inference.sampling import Run, Schedule
+from sticktree.inference.selection import Selection, select
 from sticktree.model import Model
 from sticktree.posterior.loo import LeaveOneOut
-from sticktree.sampling import Run, Schedule
-from sticktree.selection import Selection, select
 
 SCHEDULE = Schedule(n_warmup=60, n_draws=60)
 # The noise is narrow, or as wide as all the data: of two tight groups that is clearly wrong.

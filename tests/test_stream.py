@@ -11,10 +11,10 @@ import pytest
 
 import sticktree
 from sticktree import DFPMixture
-from sticktree.drift import Z_LIMIT, Batch, DriftWarning, Stream
-from sticktree.engine.parallel.stream_rows import MOST_BLOCKS
-from sticktree.notebook import html_of_fit
-from sticktree.summary import summarise
+from sticktree.engine.bulk.stream_rows import MOST_BLOCKS
+from sticktree.inference.drift import Z_LIMIT, Batch, DriftWarning, Stream
+from sticktree.present.notebook import html_of_fit
+from sticktree.present.summary import summarise
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
 CHOICES = {
@@ -257,7 +257,7 @@ def test_numbers_of_sweeps_are_checked(name, fourth):
 
 
 def test_an_interrupted_batch_leaves_all_as_it_was(fourth, monkeypatch):
-    from sticktree import streaming
+    from sticktree.estimators import streaming
 
     mixture = copy.deepcopy(fourth)
 

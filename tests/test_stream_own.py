@@ -12,10 +12,10 @@ import pytest
 
 import sticktree
 from sticktree import DFPMixture
-from sticktree.drift import Z_LIMIT, DriftWarning
-from sticktree.engine.parallel import chain as parallel_chain
-from sticktree.engine.parallel.own_chain import OwnParallelChain
-from sticktree.engine.parallel.stream_rows import MOST_BLOCKS
+from sticktree.engine.bulk import chain as parallel_chain
+from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.stream_rows import MOST_BLOCKS
+from sticktree.inference.drift import Z_LIMIT, DriftWarning
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
 NOISE = np.array([0.3, 1.0, 0.6, 1.5, 0.5])

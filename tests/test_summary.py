@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture
-from sticktree.summary import summarise
+from sticktree.present.summary import summarise
 
 QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 

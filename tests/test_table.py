@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from sticktree.table import KINDS, read_table, smallest_gap
+from sticktree.data import KINDS, read_table, smallest_gap
 
 NAN = np.nan
 
@@ -162,7 +162,7 @@ def test_truth_values_may_be_all_the_same():
 
 def test_reading_needs_no_package_of_data_frames():
     code = (
-        "import sys, sticktree.table as t; t.read_table([[1.0], [2.0]]);"
+        "import sys, sticktree.data as t; t.read_table([[1.0], [2.0]]);"
         "sys.exit(bool({'pandas', 'polars'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sticktree import DFPMixture
-from sticktree.drift import DriftWarning
+from sticktree.inference.drift import DriftWarning
 from sticktree.plotting import plot_stream
 
 rng = np.random.default_rng(0)

@@ -28,15 +28,15 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """Load the estimators, and scikit-learn with them, when they are first asked for."""
     if name == "DFPMixture":
-        from sticktree.estimator import DFPMixture
+        from sticktree.estimators.mixture import DFPMixture
 
         return DFPMixture
     if name in ("DPMixture", "DirichletDiffusionTree", "PitmanYorDiffusionTree"):
-        from sticktree import presets
+        from sticktree.estimators import presets
 
         return getattr(presets, name)
     if name in ("load", "save"):
-        from sticktree import saving
+        from sticktree import io
 
-        return getattr(saving, name)
+        return getattr(io, name)
     raise AttributeError(f"module 'sticktree' has no attribute {name!r}")

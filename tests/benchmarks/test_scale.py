@@ -9,7 +9,7 @@ from benchmarks.scale_model import Machines, predicted
 from benchmarks.scale_parts import Parts, size
 from benchmarks.scale_sweep import overlapping
 from benchmarks.scale_tasks import TaskCost, n_tasks, nothing
-from sticktree.engine.parallel.components import Components
+from sticktree.engine.bulk.components import Components
 
 
 def test_scale_is_run_when_asked_for():

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture
-from sticktree.chunks import answers, open_table
+from sticktree.chunks import open_table
+from sticktree.data.sources.chunks import answers
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 QUESTIONS = ("score_samples", "predict", "predict_proba", "transform")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from sticktree.chunks import open_table
-from sticktree.chunks.prepared import PreparedTable, measure_table, rows_of_chunk
-from sticktree.chunks.rows import ChunkedRows
-from sticktree.chunks.workers import fold
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import ThreadedRows
-from sticktree.engine.parallel.sums import Grid
+from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table, rows_of_chunk
+from sticktree.data.sources.chunks.rows import ChunkedRows
+from sticktree.data.sources.chunks.workers import fold
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.sums import Grid
 from tests.chunks.conftest import clouds, same, told, units
 
 OF_LEAF = np.array([-1, -2, -2, 13, 14, 15, 16, 17, 18])
@@ -78,7 +78,7 @@ def test_labels_of_two_chains_are_apart():
 
 
 def test_a_whole_chain_is_the_same():
-    from sticktree.engine.parallel.shared_chain import SharedParallelChain
+    from sticktree.engine.bulk.shared_chain import SharedParallelChain
     from sticktree.model import Model
 
     x = clouds(3000, 2, 0.01)
@@ -97,7 +97,7 @@ def test_a_whole_chain_is_the_same():
 
 
 def test_it_is_a_store_like_the_one_in_memory():
-    from sticktree.store import MemoryStore, some_rows
+    from sticktree.data.store import MemoryStore, some_rows
 
     x = clouds(3000, 2, 0.01)
     scale = measure_table(open_table(x))
@@ -195,7 +195,7 @@ def test_a_disk_that_is_too_small(tmp_path, monkeypatch):
 def test_a_disk_that_fills_up_on_the_way(tmp_path, monkeypatch, n_threads):
     import errno
 
-    from sticktree.chunks import prepared as module
+    from sticktree.data.sources.chunks import prepared as module
 
     written = []
 
@@ -240,9 +240,8 @@ def test_folders_that_cannot_serve(tmp_path):
 
 @pytest.mark.parametrize("end", ["", "raise RuntimeError", "raise KeyboardInterrupt"])
 def test_nothing_is_left_when_the_program_ends(tmp_path, end):
-    program = (
-        f"from sticktree.chunks.scratch import Scratch\nscratch = Scratch({str(tmp_path)!r})\n"
-    )
+    program = "from sticktree.data.sources.chunks.scratch import Scratch\n"
+    program += f"scratch = Scratch({str(tmp_path)!r})\n"
     program += f"(scratch.path / 'file').touch()\nprint('made')\n{end}"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-c", program]
@@ -253,14 +252,14 @@ def test_nothing_is_left_when_the_program_ends(tmp_path, end):
 
 
 def test_a_fork_removes_nothing(tmp_path):
-    from sticktree.chunks.scratch import _remove
+    from sticktree.data.sources.chunks.scratch import _remove
 
     _remove(tmp_path, os.getpid() + 1)
     assert tmp_path.exists()
 
 
 def test_a_place_in_memory_is_avoided(tmp_path, monkeypatch):
-    from sticktree.chunks import scratch
+    from sticktree.data.sources.chunks import scratch
 
     mounts = tmp_path / "mounts"
     monkeypatch.setattr(scratch, "MOUNTS", mounts)

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from sticktree.chunks import open_table
-from sticktree.chunks.prepared import measure_table
-from sticktree.chunks.table import recut
-from sticktree.engine.parallel.measure import measure
+from sticktree.data.sources.chunks.prepared import measure_table
+from sticktree.data.sources.chunks.table import recut
+from sticktree.engine.bulk.measure import measure
 
 pyarrow = pytest.importorskip("pyarrow")
 zarr = pytest.importorskip("zarr")

@@ -8,7 +8,7 @@ import pytest
 
 from sticktree import Tree, __version__
 from sticktree.cli import main
-from sticktree.text import format_index
+from sticktree.present.text import format_index
 from sticktree.tree.json import tree_from_json
 
 
@@ -187,7 +187,7 @@ def test_what_was_saved_survives_a_failure_while_writing(
     def fail(*args, **kwargs):
         raise failure
 
-    monkeypatch.setattr("sticktree.text.format_index", fail)
+    monkeypatch.setattr("sticktree.present.text.format_index", fail)
     assert main([*command, "--seed", "1"]) == code
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
     assert capsys.readouterr().err.count("\n") == 1

@@ -12,7 +12,7 @@ import sticktree
 import sticktree.tree.newick
 from sticktree import DFPMixture, Tree
 from sticktree.cli.fit_options import LASTING, PARAMETERS, defaults, estimator_of
-from sticktree.run_folder import FILES, RunFolder
+from sticktree.io.run_folder import FILES, RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
 
@@ -76,7 +76,7 @@ def test_the_files_agree_with_the_model(finished):
 
 
 def test_the_command_line_and_python_give_the_same_draws(finished, flowers):
-    from sticktree.reading import read_file
+    from sticktree.data.sources.reading import read_file
 
     frame = read_file(flowers).typed(["länge", "width (cm)"])
     quick = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2}
@@ -132,7 +132,7 @@ def test_defaults_in_the_help_are_those_of_the_estimator(told):
         True,
     )
     assert estimator_of({}).get_params() == DFPMixture().get_params()
-    from sticktree.table import KINDS
+    from sticktree.data import KINDS
 
     assert all(kind in text for kind in KINDS)
     assert set(PARAMETERS) - {"jobs"} < set(LASTING)

@@ -13,10 +13,10 @@ from distributed import Client, LocalCluster
 
 from benchmarks.chains import default_model
 from sticktree.cluster import DaskSource
+from sticktree.data.store import MemoryStore, Store
 from sticktree.engine import parallel_chain_of
-from sticktree.engine.parallel.measure import measure
+from sticktree.engine.bulk.measure import measure
 from sticktree.model import Model
-from sticktree.store import MemoryStore, Store
 
 N, SWEEPS = 3000, 3
 

@@ -14,8 +14,8 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 from distributed import Client
 
 from sticktree.cluster import ClusterLostError
-from sticktree.cluster import session as sessions
-from sticktree.cluster.session import Session
+from sticktree.data.sources.dask import session as sessions
+from sticktree.data.sources.dask.session import Session
 from tests.cluster.chains import assert_same, chain_of, chunked, outcome, table
 
 SOON = 30.0  # seconds; an error takes well below one

@@ -14,10 +14,10 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 
 from distributed import Client
 
-import sticktree.fitting
-from sticktree.checkpoint import Checkpoint
+import sticktree.estimators.fitting
 from sticktree.cluster import ClusterLostError
-from sticktree.engine.parallel import chain as parallel_chain
+from sticktree.engine.bulk import chain as parallel_chain
+from sticktree.io.checkpoint import Checkpoint
 from tests.cluster.chains import chunked, table
 from tests.cluster.test_fit import assert_same_fit, fitted
 
@@ -74,7 +74,7 @@ def test_the_checkpoint_is_left_and_another_cluster_goes_on(
 ):
     own, scheduler = own_cluster
     x, folder = table(400, gaps=True), tmp_path / "run"
-    monkeypatch.setattr(sticktree.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(sticktree.estimators.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
     monkeypatch.setattr(parallel_chain, "MOST_ROUNDS", 1)
     save = Checkpoint.save
 

@@ -6,9 +6,9 @@ import pytest
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from sticktree.cluster import DaskRows
-from sticktree.cluster import rows as cluster_rows
-from sticktree.engine.parallel import chain as parallel_chain
-from sticktree.engine.parallel.own_chain import OwnParallelChain
+from sticktree.data.sources.dask import rows as cluster_rows
+from sticktree.engine.bulk import chain as parallel_chain
+from sticktree.engine.bulk.own_chain import OwnParallelChain
 from sticktree.model import Column, Model
 from tests.cluster.chains import assert_same, chain_of, chunked, in_threads, outcome, table
 from tests.cluster.test_fit import assert_same_fit, fitted
@@ -34,7 +34,7 @@ def model_of(form):
 @pytest.mark.parametrize("form", ["spherical", "diag", "full"])
 def test_partitions_do_not_matter(client, monkeypatch, form, gaps):
     # Small parts and bounds, so that sums of squares and products are joined on the workers.
-    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
     monkeypatch.setattr(cluster_rows, "FAN_IN", 2)
     x = table(N, gaps=gaps)
     chain = chain_of(chunked(x, N_PARTS), model_of(form))

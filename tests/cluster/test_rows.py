@@ -15,10 +15,10 @@ from benchmarks.chains import default_model
 from benchmarks.scale_dask import counted
 from sticktree.cluster import DaskRows, DaskSource
 from sticktree.cluster import rows as cluster_rows
-from sticktree.cluster.source import cut_up
-from sticktree.engine.parallel.rows import ThreadedRows
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
-from sticktree.store import MemoryStore
+from sticktree.data.sources.dask.source import cut_up
+from sticktree.data.store import MemoryStore
+from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from tests.cluster.chains import N, assert_same, chain_of, chunked, outcome, table
 
 
@@ -26,7 +26,7 @@ from tests.cluster.chains import N, assert_same, chain_of, chunked, outcome, tab
 def test_partitions_do_not_matter(client, expected, monkeypatch, n_parts, gaps):
     # Small parts, so that there are as many as partitions, and small bounds, so that what is told
     # goes its own way and sums are joined on the workers.
-    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
     monkeypatch.setattr(cluster_rows, "FAN_IN", 2)
     monkeypatch.setattr(cluster_rows, "MOST_COPIES", 1000 * n_parts)
     chain = chain_of(chunked(table(gaps=gaps), n_parts))
@@ -90,7 +90,7 @@ def test_chains_share_partitions_and_not_passes(client, expected):
 
 
 def test_labels_of_some_rows_are_those_of_all(client, monkeypatch):
-    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
     chain = chain_of(chunked(table(gaps=True), 7))
     chain.sweep()
     number = np.arange(chain.state.nodes.size, dtype=np.int32)
@@ -99,7 +99,7 @@ def test_labels_of_some_rows_are_those_of_all(client, monkeypatch):
 
 
 def test_values_are_spread_as_in_memory(client, monkeypatch):
-    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
     x, jitter = table(300, gaps=True), np.array([0.5, 0.0, 2.0])
     store = DaskSource.of(chunked(x, 4)).store(np.zeros(3), np.ones(3))
     for width in (None, jitter, jitter, 2 * jitter):
@@ -114,7 +114,7 @@ def digest_of(x, n_parts):
 
 
 def test_digests_are_of_rows_and_not_of_partitions(client, monkeypatch):
-    monkeypatch.setattr("sticktree.cluster.source.LARGEST", 1)
+    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
     x = table(300, gaps=True)
     x[7] = [0.0, 1.0, 2.0]
     found = digest_of(x, 1)

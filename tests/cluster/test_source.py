@@ -10,7 +10,7 @@ from dask import delayed
 
 from sticktree.checks import check_not_infinite, check_observed
 from sticktree.cluster import DaskSource, is_dask
-from sticktree.engine.parallel.measure import measure
+from sticktree.engine.bulk.measure import measure
 from tests.cluster.chains import chunked, table
 
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")

@@ -4,22 +4,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sticktree.engine.columns.chain import rebuild, recount
-from sticktree.engine.columns.covariances import covariance_sweep, impute
-from sticktree.engine.columns.datum import move_data
-from sticktree.engine.columns.hyper import settle
-from sticktree.engine.columns.incomplete import log_lower_gamma
-from sticktree.engine.columns.leaves import (
+from sticktree.engine.own.chain import rebuild, recount
+from sticktree.engine.own.covariances import covariance_sweep, impute
+from sticktree.engine.own.datum import move_data
+from sticktree.engine.own.hyper import settle
+from sticktree.engine.own.incomplete import log_lower_gamma
+from sticktree.engine.own.leaves import (
     has_gaps,
     log_evidence,
     log_predictive,
     put,
     renew,
 )
-from sticktree.engine.columns.nodes import node_sweep
-from sticktree.engine.columns.regraft import _set_prior_weights
-from sticktree.engine.columns.state import FORM, FULL, LOG_PSI, PHI, State, empty_state
-from sticktree.engine.state import ALIVE, DISCOUNT, FACTOR, tree_of
+from sticktree.engine.own.nodes import node_sweep
+from sticktree.engine.own.regraft import _set_prior_weights
+from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State, empty_state
+from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
 from sticktree.model import Column, Model
 

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from sticktree.engine.columns.chain import ColumnsChain
-from sticktree.engine.columns.predictive import predictives
+from sticktree.engine.own.chain import ColumnsChain
+from sticktree.engine.own.predictive import predictives
 from sticktree.processes import enumerate_trees
 from tests.columns import engine, exact
 from tests.columns.test_moves import case_of, excess_of_stays

@@ -5,8 +5,8 @@ import pytest
 from scipy import special
 
 from sticktree import Tree
-from sticktree.engine.columns.families import log_constants
-from sticktree.engine.columns.state import CODES, PHI
+from sticktree.engine.own.families import log_constants
+from sticktree.engine.own.state import CODES, PHI
 from tests.columns import engine
 from tests.columns.evidence import log_leaf_evidence
 from tests.columns.setting import Setting, coordinates_of

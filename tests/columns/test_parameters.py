@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 
 from sticktree import Tree
-from sticktree.engine.columns.chain import recount
-from sticktree.engine.columns.covariances import covariance_sweep, impute
-from sticktree.engine.columns.hyper import hyper_sweep
-from sticktree.engine.columns.nodes import node_sweep, variance_sweep
-from sticktree.engine.columns.state import LOG_PSI, PHI
-from sticktree.engine.random import random_state
+from sticktree.engine.common.random import random_state
+from sticktree.engine.own.chain import recount
+from sticktree.engine.own.covariances import covariance_sweep, impute
+from sticktree.engine.own.hyper import hyper_sweep
+from sticktree.engine.own.nodes import node_sweep, variance_sweep
+from sticktree.engine.own.state import LOG_PSI, PHI
 from tests.columns import engine, twin
 from tests.columns.test_exact import setting_of
 

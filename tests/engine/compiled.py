@@ -2,7 +2,8 @@
 
 import numba
 
-from sticktree.engine import branches, datum, near, random, regraft, seats
+from sticktree.engine.common import random
+from sticktree.engine.shared import branches, datum, near, regraft, seats
 
 
 def compiled(kernel):

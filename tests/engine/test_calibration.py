@@ -6,7 +6,7 @@ S. Talts et al., Validating Bayesian inference algorithms with simulation-based 
 import numpy as np
 import pytest
 
-from sticktree.engine.chain import Chain
+from sticktree.engine.shared.chain import Chain
 from sticktree.model import Model
 
 N_DRAWS = 9

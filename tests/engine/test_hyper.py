@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.chain import Chain
-from sticktree.engine.concentration import concentration_move
-from sticktree.engine.random import random_state
-from sticktree.engine.scales import draw_covariance, scale_sweep
-from sticktree.engine.settle import settle
-from sticktree.engine.slice import slice_sampler
-from sticktree.engine.state import DISCOUNT, FACTOR, tree_of
+from sticktree.engine.common.concentration import concentration_move
+from sticktree.engine.common.random import random_state
+from sticktree.engine.common.slice import slice_sampler
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.scales import draw_covariance, scale_sweep
+from sticktree.engine.shared.settle import settle
+from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
 from sticktree.model import Model
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.chain import Chain
-from sticktree.engine.datum import datum_sweep
-from sticktree.engine.gaps import Gaps
-from sticktree.engine.missing import impute, reseat
-from sticktree.engine.random import random_state
-from sticktree.engine.state import tree_of
+from sticktree.engine.common.random import random_state
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.datum import datum_sweep
+from sticktree.engine.shared.gaps import Gaps
+from sticktree.engine.shared.missing import impute, reseat
+from sticktree.engine.shared.state import tree_of
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree

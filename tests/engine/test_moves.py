@@ -7,11 +7,11 @@ false-alarm rate 1e-4. Draws are so far apart that they count as independent, wh
 import numpy as np
 import pytest
 
-from sticktree.engine.datum import datum_sweep, move_data
-from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.random import random_state
-from sticktree.engine.regraft import regraft_sweep
-from sticktree.engine.split_merge import split_merge_sweep
+from sticktree.engine.common.random import random_state
+from sticktree.engine.shared.datum import datum_sweep, move_data
+from sticktree.engine.shared.node_split import node_split_sweep
+from sticktree.engine.shared.regraft import regraft_sweep
+from sticktree.engine.shared.split_merge import split_merge_sweep
 from sticktree.processes import enumerate_trees
 from tests.engine.compiled import integer
 

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.priors import log_beta, log_gamma, log_inverse_gamma, log_inverse_wishart
+from sticktree.engine.common.priors import (
+    log_beta,
+    log_gamma,
+    log_inverse_gamma,
+    log_inverse_wishart,
+)
 
 
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.3, 7.0), (5.0, 0.01)])

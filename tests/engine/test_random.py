@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.random import (
+from sticktree.engine.common.random import (
     chi_square,
     gamma,
     gumbel,

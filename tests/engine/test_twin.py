@@ -12,18 +12,18 @@ import pytest
 from scipy import stats
 
 from sticktree import Tree
-from sticktree.engine.branches import find_branch
-from sticktree.engine.chain import Chain
-from sticktree.engine.concentration import _log_discount, _log_factor
-from sticktree.engine.near import find_far
-from sticktree.engine.random import random_state
-from sticktree.engine.regraft import regraft
-from sticktree.engine.scales import _log_scale
-from sticktree.engine.settle import settle
-from sticktree.engine.siblings import look_outside
-from sticktree.engine.split_merge import _evidence, _scan
-from sticktree.engine.state import DISCOUNT, DRIFT, FACTOR, LEAVES, NOISE, ROOT, tree_of
-from sticktree.engine.structure import load_tree
+from sticktree.engine.common.concentration import _log_discount, _log_factor
+from sticktree.engine.common.random import random_state
+from sticktree.engine.common.siblings import look_outside
+from sticktree.engine.shared.branches import find_branch
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.near import find_far
+from sticktree.engine.shared.regraft import regraft
+from sticktree.engine.shared.scales import _log_scale
+from sticktree.engine.shared.settle import settle
+from sticktree.engine.shared.split_merge import _evidence, _scan
+from sticktree.engine.shared.state import DISCOUNT, DRIFT, FACTOR, LEAVES, NOISE, ROOT, tree_of
+from sticktree.engine.shared.structure import load_tree
 from sticktree.model import Model
 from sticktree.tree import NULL
 from tests.engine.compiled import (

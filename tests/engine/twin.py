@@ -7,12 +7,12 @@ import numpy as np
 from scipy import stats
 
 from sticktree import Tree
-from sticktree.engine import state as engine_state
-from sticktree.engine.branches import _complete
-from sticktree.engine.chain import Chain
-from sticktree.engine.datum import move_data
-from sticktree.engine.settle import settle
-from sticktree.engine.state import (
+from sticktree.engine.shared import state as engine_state
+from sticktree.engine.shared.branches import _complete
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.datum import move_data
+from sticktree.engine.shared.settle import settle
+from sticktree.engine.shared.state import (
     ALIVE,
     DISCOUNT,
     FACTOR,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.drift import Z_LIMIT, Batch, Stream
+from sticktree.inference.drift import Z_LIMIT, Batch, Stream
 from sticktree.plotting import StreamDisplay, plot_stream
 
 NAN = float("nan")

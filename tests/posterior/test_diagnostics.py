@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-import sticktree.fitting
+import sticktree.estimators.fitting
 from sticktree import DFPMixture
 from sticktree.posterior import Posterior
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
@@ -118,7 +118,7 @@ def test_advice_names_the_worst_scalar_and_says_what_to_do():
 
 def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, blobs):
     monkeypatch.setattr(
-        sticktree.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.21}, {})
+        sticktree.estimators.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.21}, {})
     )
     with pytest.warns(ConvergenceWarning, match=r"R-hat is 1\.21 for noise") as caught:
         mixture = DFPMixture(
@@ -130,7 +130,7 @@ def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, b
 
 def test_fit_is_silent_where_chains_agree(monkeypatch, blobs):
     monkeypatch.setattr(
-        sticktree.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.19}, {})
+        sticktree.estimators.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.19}, {})
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")

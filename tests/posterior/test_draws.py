@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sticktree.engine.chain import Chain
-from sticktree.engine.state import DISCOUNT, FACTOR, tree_of
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
+from sticktree.io.packing import pack_draws, unpack_draws
 from sticktree.model import Model
-from sticktree.packing import pack_draws, unpack_draws
 from sticktree.posterior import Draw, Posterior, best_draw, labels_at, meeting_times
 from sticktree.posterior.consensus import consensus_tree
 from sticktree.posterior.draws import tracked_pairs

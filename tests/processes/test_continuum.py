@@ -25,9 +25,10 @@ import pytest
 from scipy import integrate
 
 from sticktree import DirichletDiffusionTree, PitmanYorDiffusionTree, Tree
-from sticktree.engine.seats import log_tree_probability
-from sticktree.engine.state import empty_state
-from sticktree.engine.structure import load_tree
+from sticktree.engine.shared.seats import log_tree_probability
+from sticktree.engine.shared.state import empty_state
+from sticktree.engine.shared.structure import load_tree
+from sticktree.inference.specification import Specification
 from sticktree.processes import (
     DiffusionDivergence,
     DiffusionModel,
@@ -37,7 +38,6 @@ from sticktree.processes import (
     enumerate_trees,
     set_partitions,
 )
-from sticktree.specification import Specification
 
 DISCOUNTS = [0.0, 0.3, 0.6]
 every_discount = pytest.mark.parametrize("d", DISCOUNTS)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree.reading import CellError, read_bytes, read_file
+from sticktree.data.sources.reading import CellError, read_bytes, read_file
 
 PLAIN = "name,länge,sex\n007,1.5,f\n008,NA,m\n"
 
@@ -200,7 +200,7 @@ def test_a_cell_that_does_not_fit_is_named(cells, kinds, words):
 
 
 def test_new_rows_are_read_in_the_form_of_old_ones():
-    from sticktree.table import read_table
+    from sticktree.data import read_table
 
     text = b"n,s,t,c,d\n1,x,true,1,01\n2,y,false,2,2\n2,y,false,2,2\n"
     kinds = {"c": "categorical", "d": "categorical"}

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.cluster.hierarchy import linkage
 
 from sticktree import Tree
-from sticktree.table import read_table
+from sticktree.data import read_table
 
 NASTY = [
     "<script>window.hacked = 1</script>",

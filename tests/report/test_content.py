@@ -11,13 +11,13 @@ import pytest
 
 from sticktree import DFPMixture, Tree
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis
+from sticktree.present.verdict import verdict
 from sticktree.report import build_report
 from sticktree.report.branches import Branches
 from sticktree.report.cloud import principal_axes
 from sticktree.report.features import Features
 from sticktree.report.packing import packed_column
 from sticktree.report.rows import Classes, Rows
-from sticktree.verdict import verdict
 from tests.report.mixtures import linkage_tree, mixture
 from tests.report.reading import Page, unpacked
 

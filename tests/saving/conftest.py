@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
-from sticktree.estimator import ColumnsWarning
+from sticktree.estimators.mixture import ColumnsWarning
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 QUICK = {"n_chains": 2, "n_warmup": 6, "n_draws": 8, "random_state": 0, "n_jobs": 1}

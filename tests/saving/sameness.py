@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from sticktree import Tree
-from sticktree.packing import pack_chain
+from sticktree.inference.sampling import Run
+from sticktree.io.packing import pack_chain
 from sticktree.posterior import Posterior
-from sticktree.sampling import Run
 
 TREE = ("parent", "leaf", "level", "count", "time", "has_times", "support", "names")
 

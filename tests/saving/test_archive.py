@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sticktree
-from sticktree.saving import archive as module
-from sticktree.saving import fitted as format_of_estimators
-from sticktree.saving.archive import Archive, open_archive, write_archive
+from sticktree.io import archive as module
+from sticktree.io import fitted as format_of_estimators
+from sticktree.io.archive import Archive, open_archive, write_archive
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_version_that_never_was_is_refused(content, tmp_path):
 
 def test_other_format_is_refused(content, tmp_path):
     text = refusal(tmp_path / "it", with_header(content, format="sticktree.forest"))
-    assert text.endswith("holds 'sticktree.forest', not one of sticktree.estimator")
+    assert text.endswith("holds 'sticktree.forest', not one of sticktree.estimators.mixture")
 
 
 def test_older_versions_have_their_readers(content, tmp_path, monkeypatch):

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pytest
 
 from sticktree import Tree
+from sticktree.data import read_table
+from sticktree.io.objects import Decoder, Encoder, NotSavableError
 from sticktree.processes import (
     ConstantDivergence,
     DiffusionDivergence,
@@ -22,8 +24,6 @@ from sticktree.processes import (
     resolve_concentration,
 )
 from sticktree.processes.divergence import Divergence
-from sticktree.saving.objects import Decoder, Encoder, NotSavableError
-from sticktree.table import read_table
 from tests.saving.sameness import differences
 
 

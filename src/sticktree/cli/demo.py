@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.cli.output import add_seed, output_folder, seed_of
-from sticktree.files import atomically
+from sticktree.io.atomic import atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
 def _random(rng: np.random.Generator) -> tuple[Figure, Figure]:
     """Print random trees, and return the paper's Figures 1 and 2."""
     from sticktree.plotting import figure_diffusion, figure_recursive_sticks
+    from sticktree.present.text import tree_text
     from sticktree.processes import (
         DiffusionModel,
         GaussianTransition,
@@ -64,7 +65,6 @@ def _random(rng: np.random.Generator) -> tuple[Figure, Figure]:
         NestedRestaurant,
         RecursiveSticks,
     )
-    from sticktree.text import tree_text
 
     sticks = RecursiveSticks(1.0, depth=3).sample(rng, truncation=0.01)
     print(
@@ -93,9 +93,9 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
     from sticktree.posterior.diagnostics import ConvergenceWarning
+    from sticktree.present.text import tree_text
+    from sticktree.present.verdict import verdict
     from sticktree.report import write_report
-    from sticktree.text import tree_text
-    from sticktree.verdict import verdict
 
     iris = load_iris()
     species = [str(iris.target_names[k]) for k in iris.target]

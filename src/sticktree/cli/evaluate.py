@@ -12,7 +12,7 @@ from sticktree.cli.run_argument import add_run, json_text, open_run
 from sticktree.cli.table_options import READING, add_reading, read_rows
 
 if TYPE_CHECKING:
-    from sticktree.run_folder import RunFolder
+    from sticktree.io.run_folder import RunFolder
 
 __all__ = ["add_to"]
 
@@ -117,7 +117,7 @@ def _labels(folder: RunFolder, options: argparse.Namespace) -> Sequence[str | No
 
 
 def _column(table: Any, wanted: str) -> list[str | None]:
-    from sticktree.reading.names import pick_column
+    from sticktree.data.sources.reading.names import pick_column
 
     words: list[str | None] = table.words(pick_column(table.names, wanted))
     return words

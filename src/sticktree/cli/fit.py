@@ -27,14 +27,14 @@ from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_column
 from sticktree.cli.interruption import Interrupted, LostError
 from sticktree.cli.output import seed_of
 from sticktree.cli.table_options import READING, read_rows
-from sticktree.cluster.lost import ClusterLostError
-from sticktree.run_folder import FILES, RunFolder, environment
+from sticktree.data.sources.dask.lost import ClusterLostError
+from sticktree.io.run_folder import FILES, RunFolder, environment
 
 if TYPE_CHECKING:
-    from sticktree.estimator import DFPMixture
-    from sticktree.reading import FileTable
-    from sticktree.summary import Summary
-    from sticktree.table import Columns
+    from sticktree.data import Columns
+    from sticktree.data.sources.reading import FileTable
+    from sticktree.estimators.mixture import DFPMixture
+    from sticktree.present.summary import Summary
 
 __all__ = ["add_to"]
 
@@ -258,14 +258,14 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
     if options.scheduler is None:
         _sample(estimator, rows)
         return
-    from sticktree.cluster.files import connected, dask_table
+    from sticktree.data.sources.dask.files import connected, dask_table
 
     with connected(options.scheduler):
         _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
-    from sticktree.estimator import ColumnsWarning
+    from sticktree.estimators.mixture import ColumnsWarning
     from sticktree.posterior.diagnostics import ConvergenceWarning
 
     estimator.set_params(columns=rows.roles["kinds"] or None)

@@ -10,7 +10,7 @@ from sticktree.cli.fit_rows import Rows, fitted_columns
 
 if TYPE_CHECKING:
     from sticktree.chunks import ChunkedTable
-    from sticktree.table import Columns
+    from sticktree.data import Columns
 
 __all__ = ["LARGE_BYTES", "LargeFile", "check_shared", "is_large", "large_rows", "open_large"]
 
@@ -40,7 +40,7 @@ class LargeFile:
 
 def is_large(name: str, chosen: dict[str, Any]) -> bool:
     """Return whether a file is to be read in chunks: if it is large, and can be."""
-    from sticktree.reading.folders import is_table
+    from sticktree.data.sources.reading.folders import is_table
 
     path = Path(name)
     if chosen.get("algorithm") == "gibbs" or name == "-" or not path.exists():
@@ -54,7 +54,7 @@ def is_large(name: str, chosen: dict[str, Any]) -> bool:
         return False
     if path.suffix.lower() == ".npy" and path.stat().st_size < LARGE_BYTES // 8:
         return False  # of single bytes each
-    from sticktree.chunks.opening import open_unchecked
+    from sticktree.data.sources.chunks.opening import open_unchecked
 
     try:
         n_rows, n_columns = open_unchecked(path).shape
@@ -79,8 +79,8 @@ def check_shared(name: str, chosen: dict[str, Any]) -> None:
 
 def open_large(name: str) -> LargeFile:
     """Open a large file; its content is hashed, which reads it once."""
-    from sticktree.chunks.opening import open_unchecked
-    from sticktree.reading.folders import content_hash, format_of
+    from sticktree.data.sources.chunks.opening import open_unchecked
+    from sticktree.data.sources.reading.folders import content_hash, format_of
 
     path = Path(name)
     table = open_unchecked(path)
@@ -117,8 +117,8 @@ def _columns(table: ChunkedTable) -> Columns:
     """Say what the columns are, by the first rows."""
     import numpy as np
 
-    from sticktree.reading.formats import load_pandas
-    from sticktree.table import read_table
+    from sticktree.data import read_table
+    from sticktree.data.sources.reading.formats import load_pandas
 
     some = table.read(0, LOOKED_AT)
     some[:, np.isnan(some).all(axis=0)] = 0.5  # there may be values further down

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import check_integer
 from sticktree.cli.table_options import READING, add_reading, reading_of
-from sticktree.reading.names import split_list
+from sticktree.data.sources.reading.names import split_list
 
 if TYPE_CHECKING:
-    from sticktree.estimator import DFPMixture
+    from sticktree.estimators.mixture import DFPMixture
 
 __all__ = ["LASTING", "PARAMETERS", "add_options", "estimator_of", "lasting", "naming_options"]
 
@@ -183,8 +183,8 @@ def lasting(options: argparse.Namespace) -> dict[str, Any]:
 
 def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
     """Return the estimator that options ask for, its parameters checked."""
-    from sticktree.estimator import DFPMixture
-    from sticktree.specification import Specification
+    from sticktree.estimators.mixture import DFPMixture
+    from sticktree.inference.specification import Specification
 
     model = options.get("model", "dfp")
     for name in options.keys() & FIXED[model].keys():
@@ -214,7 +214,7 @@ def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
 
 def defaults() -> dict[str, Any]:
     """Return the defaults of the estimator's parameters that options set."""
-    from sticktree.estimator import DFPMixture
+    from sticktree.estimators.mixture import DFPMixture
 
     signature = inspect.signature(DFPMixture.__init__).parameters
     return {
@@ -237,7 +237,7 @@ def naming_options() -> Iterator[None]:
 
 
 def _kinds(text: str) -> dict[str, str]:
-    from sticktree.table.kinds import KINDS, nearest
+    from sticktree.data.kinds import KINDS, nearest
 
     kinds: dict[str, str] = {}
     for part in split_list(text):

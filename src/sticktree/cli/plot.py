@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli.run_argument import add_run, check_file, open_run
-from sticktree.files import atomically
-from sticktree.reading.names import pick_column, split_list
+from sticktree.data.sources.reading.names import pick_column, split_list
+from sticktree.io.atomic import atomically
 
 if TYPE_CHECKING:
-    from sticktree.run_folder import RunFolder
+    from sticktree.io.run_folder import RunFolder
 
 __all__ = ["add_to"]
 

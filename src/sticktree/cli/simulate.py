@@ -12,7 +12,7 @@ import numpy as np
 
 from sticktree.checks import check_integer, check_positive
 from sticktree.cli.output import add_seed, output_folder, provenance, seed_of
-from sticktree.files import atomically
+from sticktree.io.atomic import atomically
 
 __all__ = ["add_to"]
 
@@ -207,7 +207,7 @@ def _law(options: argparse.Namespace) -> Any:
 
 
 def _write_table(simulation: Any, file: IO[str]) -> None:
-    from sticktree.text import format_index
+    from sticktree.present.text import format_index
 
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([f"x{j}" for j in range(simulation.data.shape[1])] + ["path"])

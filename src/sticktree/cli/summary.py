@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.json:
         data = folder.record["data"]
         print(f"{folder.path}: fitted to {data['name']} on {folder.record['finished'][:10]}\n")
-    from sticktree.summary import summarise
+    from sticktree.present.summary import summarise
 
     summary = summarise(
         folder.estimator,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sticktree.engine.interface import Engine, ParallelChainMaker
+from sticktree.engine.chain import Engine, ParallelChainMaker
 from sticktree.model import Model
 
 __all__ = ["engine_of", "parallel_chain_of"]
@@ -11,12 +11,12 @@ __all__ = ["engine_of", "parallel_chain_of"]
 def engine_of(model: Model) -> Engine:
     """Return the engine that samples a model; its kernels are loaded only now."""
     if model.leaf_noise == "own":
-        from sticktree.engine.columns.chain import ColumnsChain
-        from sticktree.engine.columns.predictive import predictives as of_columns
+        from sticktree.engine.own.chain import ColumnsChain
+        from sticktree.engine.own.predictive import predictives as of_columns
 
         return Engine(ColumnsChain, of_columns)
-    from sticktree.engine.chain import Chain
-    from sticktree.engine.predictive import predictives
+    from sticktree.engine.shared.chain import Chain
+    from sticktree.engine.shared.predictive import predictives
 
     return Engine(Chain, predictives)
 
@@ -24,9 +24,9 @@ def engine_of(model: Model) -> Engine:
 def parallel_chain_of(model: Model) -> ParallelChainMaker:
     """Return the class of chains that sample a model given `Rows`, for many rows."""
     if model.leaf_noise == "own":
-        from sticktree.engine.parallel.own_chain import OwnParallelChain
+        from sticktree.engine.bulk.own_chain import OwnParallelChain
 
         return OwnParallelChain
-    from sticktree.engine.parallel.shared_chain import SharedParallelChain
+    from sticktree.engine.bulk.shared_chain import SharedParallelChain
 
     return SharedParallelChain

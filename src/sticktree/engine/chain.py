@@ -1,244 +1,153 @@
-"""One chain: a state, its random numbers, and a sweep of all moves."""
+"""What every engine offers: chains that sweep, and predictive distributions of their draws."""
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
-from sticktree.engine.datum import datum_sweep, move_data
-from sticktree.engine.gaps import Gaps
-from sticktree.engine.interface import SweepInfo
-from sticktree.engine.leave_one_out import leave_one_out
-from sticktree.engine.missing import impute, reseat
-from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.random import random_state
-from sticktree.engine.regraft import regraft_sweep
-from sticktree.engine.scales import add_squares
-from sticktree.engine.seats import set_scales
-from sticktree.engine.settle import settle
-from sticktree.engine.shared import FIRST_VARIANCE, SharedNoise
-from sticktree.engine.split_merge import split_merge_sweep
-from sticktree.engine.state import (
-    ALIVE,
-    DISCOUNT,
-    FACTOR,
-    LEAVES,
-    MADE,
-    State,
-    empty_state,
-    tree_of,
-)
-from sticktree.engine.structure import list_nodes, load_tree
+from sticktree.checks import FloatArray, IntArray
 from sticktree.model import Model
 from sticktree.tree import Tree
 
-__all__ = ["Chain", "SweepInfo", "rebuild", "set_parameters"]
+if TYPE_CHECKING:
+    from sticktree.engine.bulk.rows import Rows
+    from sticktree.posterior.draws import Draw
 
-MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
-MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
-
-
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    set_parameters(state, concentration, discount, scales, less_discount)
-    settle(state)
+__all__ = ["ChainLike", "ChainMaker", "Engine", "ParallelChainMaker", "Predictive", "SweepInfo"]
 
 
-def set_parameters(
-    state: State,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; it must be settled afterwards."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.levels["scale"] = scales
-    set_scales(state)
+@dataclass(frozen=True)
+class SweepInfo:
+    """What one sweep did."""
+
+    moved: int  # data that changed their leaf
+    regrafted: int = 0  # subtrees that changed their place
+    split_merged: int = 0  # accepted splits and merges of leaves
+    nodes_split: int = 0  # accepted splits and merges of nodes above the leaves
+    n_regrafts: int = 0  # of how many
+    n_split_merges: int = 0
+    n_node_splits: int = 0
 
 
-class Chain(SharedNoise):
-    """A Markov chain over trees and hyper-parameters.
+class ChainLike(Protocol):
+    """A Markov chain over trees and parameters.
 
-    Parameters
-    ----------
-    data : float array, shape (N, D)
-        Standardised data; entries may be missing (NaN).
-    model : Model
-        What to sample.
-    rng : numpy.random.Generator
-        The chain's own source of randomness.
+    ``traced`` names those of its parameters by which convergence is judged: numbers, or arrays
+    whose shape is the same in every draw and whose entries have a fixed meaning.
     """
 
-    def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
-        self.model = model
-        self.rng = rng
-        self.words = random_state(rng)
-        self._keep(data)
-        if self.gaps.row.size:
-            # Only the first row in the tree starts from these; see `_seat_all`.
-            self.raw[self.missing] = rng.standard_normal(self.gaps.column.size)
-        self.factor = math.sqrt(FIRST_VARIANCE) * np.eye(data.shape[1])  # A, Σ = A Aᵀ
-        self.state = empty_state(
-            self.raw / math.sqrt(FIRST_VARIANCE),
-            model.shape,
-            model.first_scales(FIRST_VARIANCE),
-            1.0 if model.concentration is None else model.concentration,
-            0.1 if model.discount is None else model.discount,
-            model.noise,
-            model.less_discount,
-        )
-        self._seat_all()
+    model: Model
+    rng: np.random.Generator
+    traced: tuple[str, ...]
 
-    def _keep(self, data: FloatArray) -> None:
-        """Keep the data, and a copy that can be completed if entries are missing."""
-        self.missing = np.isnan(data)
-        self.gaps = Gaps.of(data)
-        self.raw = data.copy() if self.gaps.row.size else data
+    @property
+    def concentration(self) -> float:
+        """The factor c of the concentrations."""
+
+    @property
+    def discount(self) -> float:
+        """The Pitman–Yor discount d."""
+
+    def sweep(self) -> SweepInfo:
+        """Apply every move."""
 
     def tree(self) -> Tree:
-        """Return the tree, compressed."""
-        return tree_of(self.state)
+        """Return the tree as it is now, compressed or not; predictives number its nodes so."""
 
     def parameters(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what any chain with shared noise has, and ``imputed``: the missing entries.
+        """Return copies of all else that predictions need, each of a fixed number of axes."""
 
-        They come row by row, and only if there are any.
-        """
-        return super().parameters() | self._imputed()
+    def log_joint(self) -> float:
+        """Return the log density of data, tree and parameters, in standardised units."""
 
-    def _imputed(self) -> dict[str, npt.NDArray[Any]]:
-        return {"imputed": self.raw[self.missing]} if self.gaps.row.size else {}
-
-    def _seat_all(self) -> None:
-        """Let all data come in: whole rows first, so that the others find where they belong."""
-        order, gaps = self.rng.permutation(self.raw.shape[0]), self.gaps
-        whole = order[~np.isin(order, gaps.row)]
-        if not whole.size:
-            whole = order[:1]
-        move_data(self.state, whole, self.words)
-        which = np.searchsorted(gaps.row, order[~np.isin(order, whole)])
-        if which.size:
-            reseat(self.state, gaps, self._inverse(), which, self.words)
-            self._take_over()
-
-    def _inverse(self) -> FloatArray:
-        return np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
-
-    def _take_over(self) -> None:
-        """Take the missing entries that the state has now over into the data."""
-        rows = self.gaps.row
-        completed = self.state.data[rows] @ self.factor.T
-        self.raw[self.missing] = completed[self.missing[rows]]
+    def leave_one_out(self) -> FloatArray:
+        """Return the log density of what is observed of each row given all other rows."""
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all that it takes to go on with the identical draws, but the data."""
-        state = self.state
-        made = int(state.sizes[MADE])
-        return {
-            "nodes": state.nodes[:made].copy(),
-            "total": state.total[:made].copy(),
-            "leaves": state.leaves[: state.sizes[LEAVES]].copy(),
-            "sizes": state.sizes.copy(),
-            "levels": state.levels.copy(),
-            "scalars": state.scalars.copy(),
-            "leaf": state.leaf.copy(),
-            "factor": self.factor.copy(),
-            "words": self.words.copy(),
-            **self._imputed(),
-        }
+        """Return all that it takes to go on with the identical draws, but data and ``rng``."""
 
-    @classmethod
+
+class ChainMaker(Protocol):
+    """The class of an engine's chains."""
+
+    def __call__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> ChainLike:
+        """Start a chain on standardised data."""
+
     def restored(
-        cls,
+        self,
         data: FloatArray,
         model: Model,
         rng: np.random.Generator,
         snapshot: dict[str, npt.NDArray[Any]],
-    ) -> Chain:
+    ) -> ChainLike:
         """Return a chain that goes on where a snapshot was taken."""
-        chain = cls.__new__(cls)
-        chain.model, chain.rng = model, rng
-        chain._keep(data)
-        if chain.gaps.row.size:
-            chain.raw[chain.missing] = snapshot["imputed"]
-        chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
-        shape = np.ones(model.depth)
-        chain.state = empty_state(chain.raw, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
-        state = chain.state
-        state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
-        state.total[: len(snapshot["total"])] = snapshot["total"]
-        state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
-        for name in ("sizes", "levels", "scalars", "leaf"):
-            getattr(state, name)[:] = snapshot[name]
-        list_nodes(state)
-        chain._whiten()
-        return chain
 
-    def sweep(self) -> SweepInfo:
-        """Apply every move once, or as often as the size of the tree asks for."""
-        state, words = self.state, self.words
-        moved = datum_sweep(state, words)
-        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
-        regrafted = regraft_sweep(state, words, n_regrafts)
-        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
-        split_merged = split_merge_sweep(state, words, n_splits)
-        nodes_split = node_split_sweep(state, words, n_splits)
-        if self.gaps.row.size:
-            moved += self._move_missing()
-        self.move_concentration()
-        self.move_scales()
-        return SweepInfo(
-            moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
-        )
 
-    def _move_missing(self) -> int:
-        """Redraw all missing entries; return how many data changed their leaf."""
-        state, gaps = self.state, self.gaps
-        inverse, moved = self._inverse(), 0
-        if state.leaf.size > 1:
-            which = self.rng.permutation(gaps.row.size)[:MOST_RESEATED]
-            moved = reseat(state, gaps, inverse, which, self.words)
-        impute(state, gaps, inverse, self.words)
-        self._take_over()
-        return moved
+class ParallelChainMaker(Protocol):
+    """The class of chains for many rows, wherever these are."""
 
-    def _squares(self) -> FloatArray:
-        dimension = self.raw.shape[1]
-        form = {"spherical": (1, 1), "diag": (1, dimension), "full": (dimension, dimension)}
-        squares = np.zeros(form[self.model.covariance_type])
-        add_squares(self.state, squares)
-        return squares
+    def __call__(self, rows: Rows, model: Model, rng: np.random.Generator) -> ChainLike:
+        """Start a chain on standardised rows."""
 
-    def _whiten(self) -> None:
-        """Bring the data, and all that depends on them, into the coordinates of the current Σ."""
-        state = self.state
-        if self.model.covariance_type == "full":
-            np.matmul(self.raw, np.linalg.inv(self.factor).T, out=state.data)
-        else:
-            np.divide(self.raw, np.diag(self.factor), out=state.data)
-        for node in np.unique(state.leaf):
-            state.total[node] = 0.0
-        np.add.at(state.total, state.leaf, state.data)
-        settle(state)
+    def restored(
+        self,
+        rows: Rows,
+        model: Model,
+        rng: np.random.Generator,
+        snapshot: dict[str, npt.NDArray[Any]],
+    ) -> ChainLike:
+        """Return a chain that goes on where a snapshot was taken."""
+
+    def following(self, chain: Any, rows: Rows) -> ChainLike:
+        """Return a chain that goes on from one of the other kind, which has the same rows."""
+
+
+class Predictive(Protocol):
+    """The predictive distribution of the next row given one draw: a mixture of K components.
+
+    Rows are in standardised units and may have missing entries (NaN).
+    """
+
+    @property
+    def node(self) -> IntArray:
+        """The node of the draw's tree that each component hangs on or is, shape (K,)."""
+
+    @property
+    def level(self) -> IntArray:
+        """Where each new branch starts, shape (K,); the last level for an existing leaf."""
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        """Return the log density of the observed entries of every row; 0 if there are none."""
+
+    def responsibilities(self, x: FloatArray) -> FloatArray:
+        """Return the probability that each row comes from each component, shape (n, K)."""
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw ``n`` rows."""
+
+    def conditional_mean(self, x: FloatArray) -> FloatArray:
+        """Return ``x`` with the mean of what is missing given what is observed."""
+
+    def conditional_sample(self, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return ``x`` with a draw of what is missing given what is observed."""
 
     def leave_one_out(self) -> FloatArray:
-        """Return log p(y_i | all other data, tree without y_i, v, Σ) for every i.
+        """Return the log density of what is observed of each row of the data given all others."""
 
-        The place of y_i in the tree is integrated out, and so is what is missing of it; units are
-        standardised. Nothing that the chain draws later depends on whether this was called.
-        """
-        return leave_one_out(self.state, self.factor, self.missing)
+
+class PredictiveMaker(Protocol):
+    """What rebuilds the predictive distributions of draws."""
+
+    def __call__(self, draws: list[Draw], data: FloatArray, model: Model) -> Iterator[Predictive]:
+        """Yield the predictive distribution of every draw, given the data it was learned from."""
+
+
+class Engine(NamedTuple):
+    """What differs between engines."""
+
+    chain: ChainMaker
+    predictives: PredictiveMaker

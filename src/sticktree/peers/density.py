@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sticktree.blas import one_thread
 from sticktree.checks import (
     FloatArray,
     check_integer,
@@ -20,8 +19,9 @@ from sticktree.checks import (
     check_observed,
     is_integer,
 )
+from sticktree.inference.blas import one_thread
+from sticktree.inference.seeds import seed_sequence
 from sticktree.peers.observed import log_density_of_observed, with_means
-from sticktree.seeds import seed_sequence
 
 __all__ = ["DensityPeer", "check_forms", "integer_seed", "largest_number"]
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold
 
-from sticktree.caller import warn_caller
 from sticktree.checks import FloatArray, as_numbers, check_integer
+from sticktree.errors import warn_caller
 from sticktree.peers.density import DensityPeer, integer_seed
 from sticktree.peers.observed import exact_kernels
 

@@ -29,7 +29,7 @@ def read_data(
     ``n_data`` is how many rows there must be.
     """
     if hasattr(data, "columns"):
-        from sticktree.table import read_table
+        from sticktree.data import read_table
 
         table = read_table(data)
         values, found = table.values, [str(name) for name in table.columns.names]

@@ -287,7 +287,7 @@ def _affordable(estimator: Any, n_places: int, n_gaps: int) -> int:
 
 def _log_density(estimator: Any, at: FloatArray, chosen: list[int], n_draws: int) -> FloatArray:
     """Return the log density of some columns at places, from draws spread over all."""
-    from sticktree.blas import one_thread
+    from sticktree.inference.blas import one_thread
     from sticktree.posterior.prediction import log_predictive
 
     draws = estimator.posterior_.draws

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.drift import Z_LIMIT, Stream
+from sticktree.inference.drift import Z_LIMIT, Stream
 from sticktree.plotting.display import check_fitted
 from sticktree.plotting.style import CLUSTERS, INK, draw_dots, new_axes, open_frame
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.plotting.style import INK, PAPER, branch_colours, new_axes
-from sticktree.text import format_index
+from sticktree.present.text import format_index
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from sticktree.checks import IntArray, check_integer
 from sticktree.tree import NULL, Tree
 
 if TYPE_CHECKING:
-    from sticktree.engine.interface import ChainLike
+    from sticktree.engine.chain import ChainLike
 
 __all__ = ["Draw", "Posterior", "tracked_pairs"]
 
@@ -285,7 +285,7 @@ class Posterior:
 
     def _repr_html_(self) -> str:
         """Return how the draws look in a notebook."""
-        from sticktree.notebook import html_of_posterior
+        from sticktree.present.notebook import html_of_posterior
 
         return html_of_posterior(self)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
+from sticktree.data.preparation import Preparation
+from sticktree.inference.blas import one_thread
+from sticktree.inference.selection import Selection
 from sticktree.posterior.prediction import log_predictive
-from sticktree.preparation import Preparation
-from sticktree.selection import Selection
 
 __all__ = ["Stack"]
 

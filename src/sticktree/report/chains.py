@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.posterior.draws import Posterior
+from sticktree.present.verdict import R_HAT_LIMIT, scalar_name
 from sticktree.report.escaping import attribute, plain
 from sticktree.report.features import number
 from sticktree.report.tables import table
-from sticktree.verdict import R_HAT_LIMIT, scalar_name
 
 __all__ = ["convergence_table", "levels_table", "traces", "tree_space_words"]
 

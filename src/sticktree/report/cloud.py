@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
+from sticktree.inference.blas import one_thread
 from sticktree.report.features import Features
 from sticktree.report.packing import packed, packed_column
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sticktree.present.verdict import verdict
 from sticktree.report.branches import Branches
 from sticktree.report.chains import convergence_table, levels_table, traces, tree_space_words
 from sticktree.report.cloud import cloud
@@ -18,7 +19,6 @@ from sticktree.report.packing import packed
 from sticktree.report.rows import MOST_ROWS, Rows
 from sticktree.report.tables import pairs_table, table
 from sticktree.report.words import summary
-from sticktree.verdict import verdict
 
 __all__ = ["Content"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
-    from sticktree.estimator import DFPMixture
+    from sticktree.estimators.mixture import DFPMixture
 
 __all__ = ["SETS", "figure_3", "make_figure_3"]
 

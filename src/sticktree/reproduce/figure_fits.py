@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from sticktree.datasets import Dataset
-    from sticktree.estimator import DFPMixture
+    from sticktree.estimators.mixture import DFPMixture
 
 __all__ = ["agreement", "density_fits", "quietly_fitted", "tree_fits"]
 
@@ -35,7 +35,7 @@ def density_fits(
     sets: list[Dataset], *, seed: int, quick: bool, n_jobs: int | None, progress: bool | None
 ) -> dict[str, DFPMixture]:
     """Return a fit of each set by its title, for Figure 3."""
-    from sticktree.estimator import DFPMixture
+    from sticktree.estimators.mixture import DFPMixture
 
     return {
         one.title: quietly_fitted(
@@ -61,8 +61,8 @@ def tree_fits(
 
     Both have one covariance for the noise of all leaves, which is learned.
     """
-    from sticktree.estimator import DFPMixture
-    from sticktree.presets import DirichletDiffusionTree
+    from sticktree.estimators.mixture import DFPMixture
+    from sticktree.estimators.presets import DirichletDiffusionTree
 
     settings: dict[str, Any] = {
         "covariance_type": "full",

@@ -14,7 +14,7 @@ from sticktree.reproduce.figure_shape import Parsimony, Shape, typical_draw
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
-    from sticktree.estimator import DFPMixture
+    from sticktree.estimators.mixture import DFPMixture
 
 __all__ = ["figure_4", "make_figure_4", "with_rows"]
 

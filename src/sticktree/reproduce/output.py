@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sticktree.files import atomically
+from sticktree.io.atomic import atomically
+from sticktree.io.run_folder import environment
 from sticktree.reproduce import purity, table1
 from sticktree.reproduce.fingerprint import code_digest
 from sticktree.reproduce.methods import QUICK, Length
 from sticktree.reproduce.results import Result
 from sticktree.reproduce.splits import SETS
 from sticktree.reproduce.unreachable import markdown as evidence
-from sticktree.run_folder import environment
 
 __all__ = ["PARTS", "Folder", "sweeps_of"]
 

@@ -78,7 +78,7 @@ class Exports:
         ...     Path(f"{folder}/tree.nwk").read_text()
         '(0:1,1:1);\n'
         """
-        from sticktree.streams import write_pieces
+        from sticktree.io.streams import write_pieces
         from sticktree.tree.newick import newick_pieces
 
         pieces = newick_pieces(self._tree, support=support, lengths=lengths, names=names)
@@ -323,7 +323,7 @@ class Exports:
 
     def _repr_html_(self) -> str:
         """Return how the tree looks in a notebook."""
-        from sticktree.notebook import html_of_tree
+        from sticktree.present.notebook import html_of_tree
 
         return html_of_tree(self._tree)
 

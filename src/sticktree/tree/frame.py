@@ -89,7 +89,7 @@ def tree_from_frame(nodes: Any, data: Any = None) -> Tree:
 
 def _paths(tree: Tree, order: list[int]) -> list[str]:
     """Return the index ω of the nodes in a depth-first order, as text."""
-    from sticktree.text import format_index
+    from sticktree.present.text import format_index
 
     omega: dict[int, tuple[int, ...]] = {}
     for w in order:

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.labels import final_labels
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.picks import join_picks
-from sticktree.engine.parallel.rows import Extent, ThreadedRows
-from sticktree.engine.parallel.tally import merge
+from sticktree.engine.bulk.labels import final_labels
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.picks import join_picks
+from sticktree.engine.bulk.rows import Extent, ThreadedRows
+from sticktree.engine.bulk.tally import merge
 
 
 class ManyParts:
@@ -64,7 +64,7 @@ class ManyParts:
 @pytest.fixture(autouse=True)
 def threads_for_few_rows(monkeypatch):
     """Start threads however few rows there are, where they are asked for."""
-    monkeypatch.setattr("sticktree.engine.parallel.rows.ROWS_OF_THREAD", 1)
+    monkeypatch.setattr("sticktree.engine.bulk.rows.ROWS_OF_THREAD", 1)
 
 
 @pytest.fixture(scope="session")

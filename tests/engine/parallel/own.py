@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from sticktree.engine.columns.hyper import settle
-from sticktree.engine.columns.node_split import node_split_sweep
-from sticktree.engine.columns.regraft import regraft_sweep
-from sticktree.engine.columns.state import FORM, FULL, LOG_PSI
-from sticktree.engine.parallel.leaf import Sums
-from sticktree.engine.parallel.own_chain import OwnParallelChain
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import ThreadedRows
+from sticktree.engine.bulk.leaf import Sums
+from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.own.hyper import settle
+from sticktree.engine.own.node_split import node_split_sweep
+from sticktree.engine.own.regraft import regraft_sweep
+from sticktree.engine.own.state import FORM, FULL, LOG_PSI
 from tests.columns import engine
 
 

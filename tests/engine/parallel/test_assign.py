@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.philox import mix
+from sticktree.engine.bulk.philox import mix
 from tests.engine.parallel.test_philox import both_words
 from tests.engine.parallel.told import told_of
 

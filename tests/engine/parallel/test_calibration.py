@@ -2,7 +2,7 @@
 
 import pytest
 
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from tests.engine.test_calibration import assert_calibrated
 
 

@@ -5,7 +5,7 @@ from math import fsum
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.measure import measure
+from sticktree.engine.bulk.measure import measure
 
 
 @pytest.mark.parametrize("largest", [1e-3, 1.0, 3e4])

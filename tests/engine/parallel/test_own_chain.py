@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from sticktree.engine.columns.chain import ColumnsChain
-from sticktree.engine.parallel import own_chain
-from sticktree.engine.parallel.own_chain import OwnParallelChain
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import ThreadedRows
+from sticktree.engine.bulk import own_chain
+from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.own.chain import ColumnsChain
 from sticktree.model import Column, Model
 from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model

@@ -8,9 +8,9 @@ import os
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.own_chain import OwnParallelChain
-from sticktree.engine.parallel.partition import partition
-from sticktree.engine.parallel.rows import ThreadedRows
+from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.partition import partition
+from sticktree.engine.bulk.rows import ThreadedRows
 from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of

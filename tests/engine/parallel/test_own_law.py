@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 from scipy.special import gammainc
 
-from sticktree.engine.parallel.components import PRODUCTS, SQUARES
-from sticktree.engine.parallel.leaf import Leaf, Sums
-from sticktree.engine.parallel.own_law import FullLaw, VarianceLaw
-from sticktree.engine.parallel.truncated import log_masses, truncated_gamma
+from sticktree.engine.bulk.components import PRODUCTS, SQUARES
+from sticktree.engine.bulk.leaf import Leaf, Sums
+from sticktree.engine.bulk.own_law import FullLaw, VarianceLaw
+from sticktree.engine.bulk.truncated import log_masses, truncated_gamma
 from tests.columns import evidence
 from tests.columns.test_exact import setting_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.partition import BLOCK, jittered, partition, push
+from sticktree.engine.bulk.partition import BLOCK, jittered, partition, push
 
 
 @pytest.mark.parametrize("n", [0, 1, BLOCK, BLOCK + 1, 1000])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sticktree.engine.parallel.philox import mix, philox
+from sticktree.engine.bulk.philox import mix, philox
 from sticktree.jit import jit
 
 

@@ -8,13 +8,13 @@ import copy
 import numpy as np
 import pytest
 
-from sticktree.engine.chain import Chain
-from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
-from sticktree.engine.predictive import predictives
-from sticktree.engine.regraft import regraft_sweep
-from sticktree.engine.seats import set_scales
-from sticktree.engine.state import DISCOUNT, FACTOR, NOISE
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.node_split import node_split_sweep
+from sticktree.engine.shared.predictive import predictives
+from sticktree.engine.shared.regraft import regraft_sweep
+from sticktree.engine.shared.seats import set_scales
+from sticktree.engine.shared.state import DISCOUNT, FACTOR, NOISE
 from sticktree.model import Model
 from sticktree.posterior.draws import Draw
 from sticktree.processes import enumerate_trees
@@ -170,7 +170,7 @@ def test_log_joint_is_that_of_the_other_sampler(blobs, rows_of):
     chain = SharedParallelChain(rows_of(blobs), model, np.random.default_rng(0))
     chain.sweep()
     other = Chain(blobs, model, np.random.default_rng(0))
-    from sticktree.engine.chain import rebuild
+    from sticktree.engine.shared.chain import rebuild
 
     other.factor = chain.factor
     np.matmul(blobs, np.linalg.inv(chain.factor).T, out=other.state.data)
@@ -181,7 +181,7 @@ def test_log_joint_is_that_of_the_other_sampler(blobs, rows_of):
 
 def new_data(chain, labels, x, rows_of):
     """Put other data into the same leaves."""
-    from sticktree.engine.parallel.leaf import Sums
+    from sticktree.engine.bulk.leaf import Sums
 
     chain.rows = rows_of(x)
     chain._whole_products = chain._products = x.T @ x

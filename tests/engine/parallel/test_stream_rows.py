@@ -9,18 +9,18 @@ import math
 import numpy as np
 import pytest
 
-from sticktree.engine.node_split import node_split_sweep
-from sticktree.engine.parallel.blocks import FIRST, Blocks, add_blocks, choose_leaves, on_grid
-from sticktree.engine.parallel.components import PRODUCTS, SQUARES, SUMS, Components, n_sums
-from sticktree.engine.parallel.philox import mix
-from sticktree.engine.parallel.shared_chain import SharedParallelChain
-from sticktree.engine.parallel.squash import cut, join
-from sticktree.engine.parallel.stream_rows import MOST_BLOCKS, Gone, StreamRows
-from sticktree.engine.parallel.sums import Grid
-from sticktree.engine.parallel.tally import empty_tally
-from sticktree.engine.regraft import regraft_sweep
-from sticktree.engine.seats import set_scales
-from sticktree.engine.state import NOISE
+from sticktree.engine.bulk.blocks import FIRST, Blocks, add_blocks, choose_leaves, on_grid
+from sticktree.engine.bulk.components import PRODUCTS, SQUARES, SUMS, Components, n_sums
+from sticktree.engine.bulk.philox import mix
+from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.squash import cut, join
+from sticktree.engine.bulk.stream_rows import MOST_BLOCKS, Gone, StreamRows
+from sticktree.engine.bulk.sums import Grid
+from sticktree.engine.bulk.tally import empty_tally
+from sticktree.engine.shared.node_split import node_split_sweep
+from sticktree.engine.shared.regraft import regraft_sweep
+from sticktree.engine.shared.seats import set_scales
+from sticktree.engine.shared.state import NOISE
 from sticktree.model import Column, Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree
@@ -343,7 +343,7 @@ def test_all_rows_count_and_blocks_are_bounded(batches, rows_of):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["diag", "full"])
 def test_leaves_with_own_noise_follow_too(form, batches, rows_of):
-    from sticktree.engine.parallel.own_chain import OwnParallelChain
+    from sticktree.engine.bulk.own_chain import OwnParallelChain
 
     columns = (Column("gaussian"), Column("gaussian"))
     model = Model(np.array([0.4, 0.7]), covariance_type=form, leaf_noise="own", columns=columns)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.bulk.sums import Grid
 
 
 def test_grids_hold_sums_of_the_largest_numbers():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.parallel.components import PRODUCTS, SQUARES, SUMS
-from sticktree.engine.parallel.leaf import Sums
-from sticktree.engine.parallel.tally import empty_tally, merge
+from sticktree.engine.bulk.components import PRODUCTS, SQUARES, SUMS
+from sticktree.engine.bulk.leaf import Sums
+from sticktree.engine.bulk.tally import empty_tally, merge
 from tests.engine.parallel.told import told_of
 
 

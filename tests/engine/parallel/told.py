@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sticktree.engine.parallel.components import SUMS, Components
-from sticktree.engine.parallel.philox import mix
-from sticktree.engine.parallel.sums import Grid
+from sticktree.engine.bulk.components import SUMS, Components
+from sticktree.engine.bulk.philox import mix
+from sticktree.engine.bulk.sums import Grid
 
 
 def told_of(rng, n_leaves, dimension, form, n, kind=SUMS, impute=False, spread=0.1):

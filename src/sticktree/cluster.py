@@ -1,0 +1,52 @@
+"""Rows on a cluster: the sampler for many rows on Dask arrays and data frames.
+
+Rows stay on the workers. In every pass they are told the leaves, and sums come back whose size does
+not depend on the number of rows. What a pass gives is a function of the rows and of what they are
+told, so a worker that is lost costs time, and changes no result.
+
+Without a ``distributed.Client`` rows are read into the memory of this process, partition by
+partition with any of Dask's schedulers, and the sampler runs in threads; results are the same.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sticktree.data.sources.dask.lazy import map_rows
+    from sticktree.data.sources.dask.lost import ClusterLostError
+    from sticktree.data.sources.dask.rows import DaskRows
+    from sticktree.data.sources.dask.source import DaskSource
+    from sticktree.data.sources.dask.store import DaskStore
+
+__all__ = ["ClusterLostError", "DaskRows", "DaskSource", "DaskStore", "is_dask", "map_rows"]
+
+PLACES = {
+    "ClusterLostError": "lost",
+    "DaskRows": "rows",
+    "DaskSource": "source",
+    "DaskStore": "store",
+    "map_rows": "lazy",
+}
+
+
+def is_dask(X: object) -> bool:  # noqa: N803
+    """Tell whether something is a collection of Dask; Dask is not loaded for that.
+
+    Examples
+    --------
+    >>> from sticktree.cluster import is_dask
+    >>> is_dask([[1.0, 2.0]])
+    False
+    """
+    return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X)
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs Dask when it is first asked for."""
+    if name not in PLACES:
+        raise AttributeError(f"module 'sticktree.cluster' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"sticktree.data.sources.dask.{PLACES[name]}"), name)

@@ -1,0 +1,1 @@
+"""Where rows come from: files, chunks of files, a cluster."""

@@ -1,0 +1,1 @@
+"""Rows in files that are larger than memory."""

@@ -1,0 +1,155 @@
+"""One run on one client: keys of its own, and waits that all have a bound."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+
+from sticktree.data.sources.dask.lost import ClusterLostError
+
+__all__ = ["Graph", "Key", "Session", "current_client"]
+
+PATIENCE = 3600.0  # seconds that a pass may take
+NO_WORKERS = 300.0  # seconds that there may be no worker: clusters that adapt take a while
+GLANCE = 0.2  # seconds from one look at the client to the next
+COUNT = 10.0  # seconds from one count of the workers to the next
+
+Key = tuple[str, int, int]
+Graph = dict[Key, tuple[Any, ...]]
+Result = TypeVar("Result")
+
+
+def current_client() -> Any:
+    """Return the ``distributed.Client`` that is current, or None."""
+    if "distributed" not in sys.modules:  # then nobody made a client
+        return None
+    try:
+        client = sys.modules["distributed"].get_client()
+    except ValueError:
+        return None
+    return client if client.status == "running" else None
+
+
+class Session:
+    """A client, and a token in all keys, so that runs on one client do not meet.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client, synchronous.
+    """
+
+    def __init__(self, client: Any) -> None:
+        if client.asynchronous:
+            raise ValueError(
+                "the current Dask client must be a synchronous one, got one with asynchronous=True"
+            )
+        self.client = client
+        self.token = uuid.uuid4().hex
+
+    def another(self) -> Session:
+        """Return a session on the same client with keys of its own."""
+        return Session(self.client)
+
+    def key(self, what: str, first: int, second: int = 0) -> Key:
+        """Return a key; the dashboard shows its tasks as "sticktree-<what>"."""
+        return f"sticktree-{what}-{self.token}", first, second
+
+    def submit(self, graph: Graph, keys: list[Key], worker: str | None = None) -> list[Any]:
+        """Start the tasks of a graph, at one worker if it is there; return futures of some."""
+        place = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
+        futures: list[Any] = self._bounded(
+            lambda: self.client.get(graph, keys, sync=False, **place)
+        )
+        return futures
+
+    def places(self) -> list[str]:
+        """Return the address of its worker for every thread of the cluster."""
+        threads: dict[str, int] = self._bounded(self.client.nthreads)
+        return [address for address, count in sorted(threads.items()) for _ in range(count)]
+
+    def compute(self, delayed: list[Any]) -> list[Any]:
+        """Start what is delayed; return futures."""
+        futures: list[Any] = self._bounded(lambda: self.client.compute(delayed))
+        return futures
+
+    def results(self, futures: list[Any]) -> list[Any]:
+        """Wait for futures, and return their results."""
+        results: list[Any] = self._bounded(lambda: self.client.gather(futures))
+        return results
+
+    def _bounded(self, work: Callable[[], Result]) -> Result:
+        """Return the result of work with the client, or raise if the cluster is lost.
+
+        A call of a client that closes meanwhile may never return. So it is made in a thread that
+        can be left behind.
+        """
+        done = threading.Event()
+        outcome: list[Result] = []
+        trouble: list[BaseException] = []
+
+        def call() -> None:
+            try:
+                outcome.append(work())
+            except BaseException as error:
+                trouble.append(error)
+            finally:
+                done.set()
+
+        threading.Thread(target=call, name="sticktree-wait", daemon=True).start()
+        self._watch(done)
+        if outcome:
+            return outcome[0]
+        error = trouble[0]
+        raise self._explained(error) from error
+
+    def _watch(self, done: threading.Event) -> None:
+        start = counted = seen = time.monotonic()
+        while not done.wait(GLANCE):
+            if self.client.status != "running":
+                # What the call itself has to say comes soon, if at all.
+                done.wait(GLANCE)
+                raise ClusterLostError(f"the Dask client is {self.client.status} in mid-fit")
+            now = time.monotonic()
+            if now - start > PATIENCE:
+                raise ClusterLostError(
+                    f"the Dask cluster did not finish a pass in {PATIENCE:.0f} seconds"
+                )
+            if now - counted > COUNT:
+                counted = now
+                if self._has_workers():
+                    seen = now
+                elif now - seen > NO_WORKERS:
+                    raise ClusterLostError(
+                        f"the Dask cluster had no workers for {NO_WORKERS:.0f} seconds"
+                    )
+
+    def _has_workers(self) -> bool:
+        """Tell whether there is any worker; True if that cannot be found out now."""
+        count: list[int] = []
+        asking = threading.Thread(
+            target=lambda: count.append(len(self.client.nthreads())), daemon=True
+        )
+        asking.start()
+        asking.join(COUNT)
+        return not count or count[0] > 0
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """Return the error to raise for one that a call of the client raised."""
+        from distributed import KilledWorker
+        from distributed.comm.core import CommClosedError
+
+        if isinstance(error, KilledWorker):
+            return ClusterLostError(
+                f"one task after another lost its worker, perhaps for want of memory ({error})"
+            )
+        if isinstance(error, CancelledError):
+            return ClusterLostError("the Dask scheduler or its client gave up the run's tasks")
+        if isinstance(error, CommClosedError) or self.client.status != "running":
+            return ClusterLostError("the connection to the Dask scheduler broke")
+        return error

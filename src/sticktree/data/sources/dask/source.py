@@ -1,0 +1,268 @@
+"""A Dask array or data frame as a source of rows, checked before any work."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sticktree.checks import FloatArray, check_observed, infinite_entries
+from sticktree.data.sources.dask.passes import prepare
+from sticktree.data.sources.dask.pieces import NUMBERS, Findings, Piece, read_piece
+from sticktree.data.sources.dask.session import Session, current_client
+from sticktree.data.sources.dask.store import DaskStore
+from sticktree.data.store import MemoryStore, Store
+from sticktree.engine.bulk.measure import Reach, Scale, measure
+
+__all__ = ["DaskSource", "blocks_of", "cut_up"]
+
+LARGEST = 2**28  # bytes of rows in one part
+
+Result = TypeVar("Result")
+
+
+class DaskSource:
+    """Rows of a Dask array or data frame, as numbers.
+
+    They are held by the workers of the current ``distributed.Client``; if there is none, by this
+    process.
+
+    Parameters
+    ----------
+    pieces : list
+        Rows, or futures of them.
+    findings : list of Findings
+        What they are like.
+    session : Session or None
+        The run on a cluster, if there is one.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Number of rows of each partition that has any.
+    names : tuple of str or None
+        Names of the columns of a data frame.
+    n_rows, n_columns : int
+        Number of all rows, and of columns.
+    """
+
+    def __init__(
+        self, pieces: list[Any], findings: list[Findings], session: Session | None
+    ) -> None:
+        self._pieces: list[Any] | None = pieces
+        self._session = session
+        self.counts = tuple(found.n for found in findings)
+        self.names = findings[0].names
+        self.n_rows, self.n_columns = sum(self.counts), findings[0].width
+
+    @classmethod
+    def of(cls, X: Any, client: Any = None) -> DaskSource:  # noqa: N803
+        """Read a Dask array or data frame, and say what is wrong with it.
+
+        Parameters
+        ----------
+        X : dask array or dask DataFrame, shape (n_samples, n_features)
+            Numbers; NaN is missing. Sizes of chunks need not be known.
+        client : distributed.Client or None, default=None
+            Where to read it; None is the current client, or this process if there is none.
+
+        Examples
+        --------
+        >>> import dask.array as da
+        >>> from sticktree.cluster import DaskSource
+        >>> source = DaskSource.of(da.ones((100, 2), chunks=(40, 1)))
+        >>> source.counts
+        (40, 40, 20)
+        """
+        _check_dtypes(X)
+        blocks, _ = blocks_of(X)
+        client = current_client() if client is None else client
+        if client is None:
+            pieces = _read_here(blocks)
+            findings = [piece.findings for piece in pieces]
+            return cls([p.x for p in _checked(pieces, findings)], _filled(findings), None)
+        session = Session(client)
+        futures = session.compute(_reading(blocks, session.token))
+        keys = [session.key("look", 0, k) for k in range(len(futures))]
+        looks = {key: (_findings, future) for key, future in zip(keys, futures, strict=True)}
+        findings = session.results(session.submit(looks, keys))
+        kept = _checked(futures, findings)
+        keys = [session.key("rows", 0, k) for k in range(len(kept))]
+        rows = {key: (_rows, future) for key, future in zip(keys, kept, strict=True)}
+        return cls(session.submit(rows, keys), _filled(findings), session)
+
+    @property
+    def first(self) -> list[int]:
+        """Number of the first row of each partition."""
+        return [0, *np.cumsum(self.counts)[:-1].tolist()]
+
+    def measure(self) -> Scale:
+        """Return means and standard deviations of the columns, and say which have no value."""
+        pieces, session = self._there(), self._session
+        n_calls = 0
+
+        def each(function: Callable[[FloatArray], Result]) -> list[Result]:
+            nonlocal n_calls
+            n_calls += 1
+            if session is None:
+                results = [function(piece) for piece in pieces]
+            else:
+                keys = [session.key("measure", n_calls, k) for k in range(len(pieces))]
+                graph = {key: (function, piece) for key, piece in zip(keys, pieces, strict=True)}
+                results = session.results(session.submit(graph, keys))
+            if n_calls == 1:  # before anything is divided by the number of values
+                self._check_observed([some for some in results if isinstance(some, Reach)])
+            return results
+
+        return measure(each)
+
+    def store(self, centre: FloatArray, spread: FloatArray) -> Store:
+        """Return standardised rows, ready for chains; the source has none after that.
+
+        Parameters
+        ----------
+        centre, spread : float array, shape (D,)
+            What is taken off each column, and what it is then divided by.
+        """
+        pieces, session = self._there(), self._session
+        self._pieces = None
+        if session is None:
+            x = np.empty((self.n_rows, self.n_columns))
+            for first in reversed(self.first):
+                piece = pieces.pop()  # each is let go when it is copied
+                x[first : first + len(piece)] = (piece - centre) / spread
+            return MemoryStore(x)
+        places = session.places()
+        cuts = cut_up(self.counts, len(places), 8 * self.n_columns)
+        parts = []
+        for j, (start, stop) in enumerate(pairwise(cuts)):
+            key = session.key("prepare", 0, j)
+            task = prepare, pieces[start:stop], self.first[start], centre, spread
+            place = places[j * len(places) // (len(cuts) - 1)] if places else None
+            parts += session.submit({key: task}, [key], place)
+        firsts = [self.first[start] for start in cuts[:-1]]
+        return DaskStore(parts, firsts, (self.n_rows, self.n_columns), session)
+
+    def _there(self) -> list[Any]:
+        if self._pieces is None:
+            raise RuntimeError("the rows of this source were handed over; make another source")
+        return self._pieces
+
+    def _check_observed(self, reaches: list[Reach]) -> None:
+        seen = np.sum([reach.seen for reach in reaches], axis=0)
+        check_observed("X", np.where(seen == 0, np.nan, 0.0)[None, :], self.names)
+
+
+def cut_up(counts: tuple[int, ...], n_threads: int, row_bytes: int) -> list[int]:
+    """Return where to cut a sequence of partitions, given their rows, into parts for passes.
+
+    One part for each thread has the least to send about, and its blocks of rows are closest. More
+    of them, so that none is too large, can spread out to workers that come later.
+    """
+    ends = np.cumsum(counts)
+    n = min(max(n_threads, -(-int(ends[-1]) * row_bytes // LARGEST), 1), len(counts))
+    nearest = np.searchsorted(ends, ends[-1] * np.arange(1, n) / n - 0.5 * np.mean(counts)) + 1
+    return [0, *sorted({int(cut) for cut in nearest if cut < len(counts)}), len(counts)]
+
+
+def _findings(piece: Piece) -> Findings:
+    return piece.findings
+
+
+def _rows(piece: Piece) -> FloatArray:
+    return piece.x
+
+
+def blocks_of(X: Any) -> tuple[list[list[Any]], list[float]]:  # noqa: N803
+    """Return what is delayed of each partition: blocks side by side, or a data frame.
+
+    The numbers of rows come along; they are NaN where Dask does not know them.
+    """
+    if _is(X, "dask.array", "Array"):
+        if X.ndim != 2:
+            raise ValueError(
+                f"X must have two dimensions, rows and columns, got a dask array of {X.ndim}"
+            )
+        return [list(row) for row in X.to_delayed()], list(X.chunks[0])
+    if _is(X, "dask.dataframe", "Series"):
+        raise ValueError("X must be a dask DataFrame, got a Series; call its to_frame() first")
+    if _is(X, "dask.dataframe", "DataFrame"):
+        frames = X.to_delayed()
+        return [[frame] for frame in frames], [np.nan] * len(frames)
+    raise ValueError(f"X must be a dask array or DataFrame, got {type(X).__name__}")
+
+
+def _check_dtypes(X: Any) -> None:  # noqa: N803
+    """Say which column of a data frame has no numbers, as far as Dask knows."""
+    if not _is(X, "dask.dataframe", "DataFrame"):
+        return
+    for name, dtype in X.dtypes.items():
+        if getattr(dtype, "kind", "O") not in NUMBERS or str(dtype) == "category":
+            raise ValueError(
+                f"X must have numbers in all columns, got dtype {dtype} in column {name!r}"
+            )
+
+
+def _is(X: Any, module: str, name: str) -> bool:  # noqa: N803
+    """Tell whether something is an instance of a class, whose module may not be loaded."""
+    return module in sys.modules and isinstance(X, getattr(sys.modules[module], name))
+
+
+def _reading(blocks: list[list[Any]], token: str) -> list[Any]:
+    from dask.delayed import delayed
+
+    read = delayed(read_piece, pure=False)
+    return [read(row, dask_key_name=f"sticktree-read-{token}-{k}") for k, row in enumerate(blocks)]
+
+
+def _read_here(blocks: list[list[Any]]) -> list[Piece]:
+    """Read partition by partition, so that not more than one is there twice."""
+    return [piece.compute() for piece in _reading(blocks, "here")]
+
+
+def _filled(findings: list[Findings]) -> list[Findings]:
+    return [found for found in findings if found.n]
+
+
+def _checked(pieces: list[Any], findings: list[Findings]) -> list[Any]:
+    """Return the pieces that have rows, or say which partition is wrong."""
+    for k, found in enumerate(findings):
+        if found.wrong is not None:
+            raise ValueError(
+                f"X must have numbers in all partitions, got {found.wrong} in partition {k}"
+            )
+    kept = [k for k, found in enumerate(findings) if found.n]
+    if not kept:
+        raise ValueError(
+            f"X must have at least one row, got {len(findings)} partitions without any"
+        )
+    model = findings[kept[0]]
+    if not model.width:
+        raise ValueError("X must have at least one column, got none")
+    for k in kept:
+        found = findings[k]
+        if found.width != model.width:
+            raise ValueError(
+                f"X must have as many columns in all partitions, got {model.width} in partition "
+                f"{kept[0]} and {found.width} in partition {k}"
+            )
+        if found.names != model.names:
+            raise ValueError(
+                f"X must have the same columns in all partitions, got {_listed(model.names)} in "
+                f"partition {kept[0]} and {_listed(found.names)} in partition {k}"
+            )
+    count = sum(found.n_infinite for found in findings)
+    if count:
+        firsts = np.cumsum([0, *(found.n for found in findings)])
+        rows = np.concatenate(
+            [first + f.infinite for first, f in zip(firsts, findings, strict=False)]
+        )
+        raise infinite_entries("X", rows, count)
+    return [pieces[k] for k in kept]
+
+
+def _listed(names: tuple[str, ...] | None) -> str:
+    return "none" if names is None else ", ".join(map(repr, names))

@@ -1,0 +1,165 @@
+"""The pass that asks whether leaves should be two: the halves of each, and what they gain.
+
+A *unit* is a leaf that may split, or two siblings that may merge. For its rows there are three
+normal densities: one of the whole, and one of each half with its weight. A unit's gain is the log
+of their mixture over the whole, summed over its rows. Two rows are pinned, one to each half.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.engine.bulk.components import KEY, NEXT_SALT, SWEEP, Components, own_copy
+from sticktree.engine.bulk.gaps import log_observed
+from sticktree.engine.bulk.labels import Labels, Sides
+from sticktree.engine.bulk.partition import BLOCK, Partition
+from sticktree.engine.bulk.philox import HALVE, Word, philox, uniform_of
+from sticktree.engine.bulk.sums import Grid, add
+from sticktree.engine.bulk.tally import Tally, tally_row
+from sticktree.engine.bulk.weights import is_diagonal, log_weight, transform_block
+from sticktree.jit import inlined, jit
+
+__all__ = ["Units", "gain_grid", "halve_blocks", "halve_gaps", "halve_one"]
+
+
+class Units(NamedTuple):
+    """U units, as told to all rows."""
+
+    of_leaf: npt.NDArray[np.int64]  # (K,) the unit of a leaf, or −1
+    pins: npt.NDArray[np.uint64]  # (U, 2) rows that are pinned to the first half and the second
+    densities: Components  # (3 U) the whole and both halves of each unit
+
+
+def gain_grid(n: int) -> Grid:
+    """Return the grids of gains; a row's is below 10¹² in size."""
+    return Grid.of(n, 1e12)
+
+
+@inlined
+def halve_one(
+    units: Units,
+    unit: int,
+    number: Word,
+    whole: float,
+    first: float,
+    second: float,
+    gain: npt.NDArray[np.int64],
+    coarse: float,
+    fine: float,
+) -> int:
+    """Choose the half of a row by its log weights, and add to the gain of the unit."""
+    words = units.densities.words
+    if number == units.pins[unit, 0]:
+        side, value = 0, first
+    elif number == units.pins[unit, 1]:
+        side, value = 1, second
+    else:
+        point = uniform_of(philox(number, words[SWEEP], HALVE, words[KEY])[0])
+        odds = math.exp(-abs(first - second))
+        value = max(first, second) + math.log1p(odds)
+        share = 1.0 / (1.0 + odds)  # of the likelier half
+        if first < second:
+            share = odds / (1.0 + odds)
+        side = 0 if point < share else 1
+    add(gain, unit, min(max(value - whole, -1e12), 1e12), coarse, fine)
+    return side
+
+
+@jit
+def halve_blocks(
+    part: Partition,
+    first: int,
+    step: int,
+    labels: Labels,
+    units: Units,
+    sides: Sides,
+    tally: Tally,
+    gain: npt.NDArray[np.int64],
+    grid: FloatArray,
+) -> None:
+    """Let rows of every so many blocks choose; half h of unit u is row 2u + h of the tally."""
+    units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
+    told = units.densities
+    next_salt = told.words[NEXT_SALT]
+    steps = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    coarse, fine = grid[0], grid[1]
+    dimension, full = part.y.shape[1], told.root.shape[0] > 0
+    diagonal = is_diagonal(told.transform)
+    x, y = np.empty((dimension, BLOCK)), np.empty(dimension)
+    low, high = np.empty(dimension), np.empty(dimension)
+    for block in range(first, part.filled.size, step):
+        ready = False
+        for i in range(part.filled[block]):
+            unit = units.of_leaf[labels[block, i]]
+            sides[block, i] = -1
+            if unit < 0:
+                continue
+            if not ready:
+                transform_block(part.y, block, told.transform, full, diagonal, x, low, high)
+                ready = True
+            number = part.row[block, i]
+            side = halve_one(
+                units,
+                unit,
+                number,
+                log_weight(told, 3 * unit, x, i, full),
+                log_weight(told, 3 * unit + 1, x, i, full),
+                log_weight(told, 3 * unit + 2, x, i, full),
+                gain,
+                coarse,
+                fine,
+            )
+            sides[block, i] = side
+            for d in range(dimension):
+                y[d] = part.y[block, d, i]
+            half = 2 * unit + side
+            tally_row(tally, half, number, y, told.kind, next_salt, steps)
+
+
+@jit
+def halve_gaps(
+    part: Partition,
+    first: int,
+    step: int,
+    labels: Labels,
+    completed: FloatArray,
+    units: Units,
+    sides: Sides,
+    tally: Tally,
+    gain: npt.NDArray[np.int64],
+    grid: FloatArray,
+) -> None:
+    """Let every so many rows with gaps choose their halves: completed, or by what is observed."""
+    units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
+    told = units.densities
+    next_salt = told.words[NEXT_SALT]
+    steps = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    coarse, fine = grid[0], grid[1]
+    dimension, full = part.gap_y.shape[1], told.root.shape[0] > 0
+    x, values = np.empty((dimension, 1)), np.empty(3)
+    for r in range(first, part.gap_row.size, step):
+        unit = units.of_leaf[labels[r]]
+        sides[r] = -1
+        if unit < 0:
+            continue
+        number = part.gap_row[r]
+        for h in range(3):
+            if told.impute:
+                for d in range(dimension):
+                    x[d, 0] = completed[r, d]
+                    if not full:
+                        x[d, 0] = 0.0
+                        for e in range(dimension):
+                            x[d, 0] += told.transform[d, e] * completed[r, e]
+                values[h] = log_weight(told, 3 * unit + h, x, 0, full)
+            else:
+                values[h] = log_observed(told, 3 * unit + h, completed[r])
+        side = halve_one(units, unit, number, values[0], values[1], values[2], gain, coarse, fine)
+        sides[r] = side
+        half = 2 * unit + side
+        tally_row(tally, half, number, completed[r], told.kind, next_salt, steps)

@@ -1,0 +1,194 @@
+"""Leaves as rows see them that miss the same columns, where columns depend on each other.
+
+With the missing columns first, the precision matrix of a leaf is RᵀR for an upper triangle R. Its
+last block is the root of the precision of what is observed alone. The rows above say what is
+missing given that: R (y − mean) is standard normal, and what is observed of y is known.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.engine.bulk.components import KEY, SWEEP, Components
+from sticktree.engine.bulk.philox import IMPUTE, Word, normal_of, philox
+from sticktree.jit import inlined, jit
+
+__all__ = [
+    "Margins",
+    "complete",
+    "empty_margins",
+    "factor",
+    "misses",
+    "normal",
+    "precisions",
+    "put_first",
+    "weigh",
+]
+
+
+class Margins(NamedTuple):
+    """K leaves for rows that miss the same columns; arrays are filled in anew for others."""
+
+    order: npt.NDArray[np.int64]  # (D,) columns, the missing ones first
+    root: FloatArray  # (D, D, K) R, or (D, D, 1) if all leaves have the same
+    mean: FloatArray  # (D, K)
+    turned: FloatArray  # (D, K) R mean, where observed
+    top: FloatArray  # (K,) the log weight for a row whose observed entries are the mean
+
+
+@jit
+def empty_margins(n_leaves: int, dimension: int, alike: bool) -> Margins:
+    """Return room for leaves, whose precisions are alike or not."""
+    return Margins(
+        np.full(dimension, -1, dtype=np.int64),
+        np.empty((dimension, dimension, 1 if alike else n_leaves)),
+        np.empty((dimension, n_leaves)),
+        np.empty((dimension, n_leaves)),
+        np.empty(n_leaves),
+    )
+
+
+@jit
+def precisions(told: Components, mean: FloatArray) -> FloatArray:
+    """Return the precision matrices of leaves in the coordinates of y, and fill in their means.
+
+    Leaves without roots are alike: noise is shared, or columns would not depend on each other.
+    """
+    n_leaves, dimension = mean.shape
+    if told.root.shape[0] > 0:
+        out = np.empty((n_leaves, dimension, dimension))
+        for k in range(n_leaves):
+            out[k] = told.root[k].T @ told.root[k]
+        mean[:] = told.centre
+        return out
+    scaled = told.transform.copy()
+    for d in range(dimension):
+        scaled[d] *= told.precision[0, d]
+    mean[:] = told.centre @ np.linalg.inv(told.transform).T
+    out = np.empty((1, dimension, dimension))
+    out[0] = told.transform.T @ scaled
+    return out
+
+
+@inlined
+def misses(y: FloatArray, order: npt.NDArray[np.int64], n_missing: int) -> bool:
+    """Tell whether a row misses the first columns of an order, and no others."""
+    for j in range(order.size):
+        if order[j] < 0 or math.isnan(y[order[j]]) != (j < n_missing):
+            return False
+    return True
+
+
+@jit
+def put_first(y: FloatArray, order: npt.NDArray[np.int64]) -> int:
+    """Put the columns that a row misses first; return how many there are."""
+    n_missing = int(np.isnan(y).sum())
+    gap, there = 0, n_missing
+    for d in range(y.size):
+        if math.isnan(y[d]):
+            order[gap] = d
+            gap += 1
+        else:
+            order[there] = d
+            there += 1
+    return n_missing
+
+
+@jit
+def factor(
+    precision: FloatArray,
+    centre: FloatArray,
+    log_weight: FloatArray,
+    n_missing: int,
+    margins: Margins,
+) -> None:
+    """Fill in the leaves, for rows that miss the first columns of the order.
+
+    The log weight of a leaf has the density of all columns at their mean; that of the missing ones
+    is taken out.
+    """
+    order, size = margins.order, margins.order.size
+    permuted = np.empty((size, size))
+    for f in range(len(precision)):
+        for i in range(size):
+            for j in range(size):
+                permuted[i, j] = precision[f, order[i], order[j]]
+        lower = np.linalg.cholesky(permuted)
+        for i in range(size):
+            for j in range(size):
+                margins.root[j, i, f] = lower[i, j]
+    for k in range(len(centre)):
+        f = k if len(precision) > 1 else 0
+        margins.top[k] = log_weight[k]
+        for j in range(n_missing):
+            margins.top[k] -= math.log(margins.root[j, j, f])
+        for j in range(size - 1, -1, -1):
+            margins.mean[j, k] = centre[k, order[j]]
+            margins.turned[j, k] = 0.0
+            for i in range(j, size):
+                margins.turned[j, k] += margins.root[j, i, f] * margins.mean[i, k]
+
+
+@inlined
+def weigh(
+    y: FloatArray, margins: Margins, n_missing: int, room: FloatArray, values: FloatArray
+) -> None:
+    """Fill in the log weights of all leaves for what is observed of a row."""
+    order, root, turned = margins.order, margins.root, margins.turned
+    n_leaves, alike = values.size, root.shape[2] == 1
+    for k in range(n_leaves):
+        values[k] = margins.top[k]
+    for j in range(n_missing, order.size):
+        if alike:
+            entry = 0.0
+            for i in range(j, order.size):
+                entry += root[j, i, 0] * y[order[i]]
+            for k in range(n_leaves):
+                away = entry - turned[j, k]
+                values[k] -= 0.5 * away * away
+        else:
+            for k in range(n_leaves):
+                room[k] = -turned[j, k]
+            for i in range(j, order.size):
+                entry = y[order[i]]
+                for k in range(n_leaves):
+                    room[k] += root[j, i, k] * entry
+            for k in range(n_leaves):
+                values[k] -= 0.5 * room[k] * room[k]
+
+
+@inlined
+def complete(
+    y: FloatArray,
+    margins: Margins,
+    n_missing: int,
+    leaf: int,
+    off: FloatArray,
+    told: Components,
+    number: Word,
+) -> None:
+    """Draw what is missing of a row in a leaf; ``off`` is room for y − mean."""
+    order, root = margins.order, margins.root
+    f = leaf if root.shape[2] > 1 else 0
+    for j in range(order.size - 1, -1, -1):
+        if j >= n_missing:
+            off[j] = y[order[j]] - margins.mean[j, leaf]
+            continue
+        value = normal(told, number, order[j])
+        for i in range(j + 1, order.size):
+            value -= root[j, i, f] * off[i]
+        off[j] = value / root[j, j, f]
+        y[order[j]] = margins.mean[j, leaf] + off[j]
+
+
+@inlined
+def normal(told: Components, number: Word, d: int) -> float:
+    """Return the normal number for a missing entry."""
+    purpose = IMPUTE + np.uint64(d) * np.uint64(4)
+    first, second = philox(number, told.words[SWEEP], purpose, told.words[KEY])
+    return normal_of(first, second)

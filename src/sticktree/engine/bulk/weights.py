@@ -1,0 +1,182 @@
+"""Log weights of leaves for rows of a block: one by one, side by side, or bounds on all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.engine.bulk.components import Components
+from sticktree.engine.bulk.partition import BLOCK
+from sticktree.engine.bulk.sums import MAGIC
+from sticktree.jit import inlined, jit
+
+__all__ = [
+    "bound_weights",
+    "exponentials",
+    "is_diagonal",
+    "log_weight",
+    "log_weights",
+    "transform_block",
+]
+
+
+@jit
+def is_diagonal(matrix: FloatArray) -> bool:
+    """Tell whether a matrix is zero off its diagonal."""
+    for d in range(matrix.shape[0]):
+        for e in range(matrix.shape[1]):
+            if d != e and matrix[d, e] != 0.0:
+                return False
+    return True
+
+
+@inlined
+def transform_block(
+    y: FloatArray,
+    block: int,
+    transform: FloatArray,
+    full: bool,
+    diagonal: bool,
+    x: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+) -> None:
+    """Fill in x = T y for the rows of a block, and the box around them.
+
+    (A slice of ``y`` would be one more reference to count, for which threads would wait.)
+    """
+    dimension = y.shape[1]
+    for d in range(dimension):
+        if full:
+            for i in range(BLOCK):
+                x[d, i] = y[block, d, i]
+        elif diagonal:
+            for i in range(BLOCK):
+                x[d, i] = transform[d, d] * y[block, d, i]
+        else:
+            for i in range(BLOCK):
+                x[d, i] = 0.0
+            for e in range(dimension):
+                factor = transform[d, e]
+                for i in range(BLOCK):
+                    x[d, i] += factor * y[block, e, i]
+        least, most = x[d, 0], x[d, 0]
+        for i in range(BLOCK):
+            least, most = min(least, x[d, i]), max(most, x[d, i])
+        low[d], high[d] = least, most
+
+
+@inlined
+def log_weight(told: Components, k: int, x: FloatArray, place: int, full: bool) -> float:
+    """Return the log weight of a leaf for one row of a block."""
+    square = 0.0
+    for d in range(x.shape[0]):
+        if full:
+            t = 0.0
+            for e in range(d + 1):
+                t += told.root[k, d, e] * (x[e, place] - told.centre[k, e])
+            square += t * t
+        else:
+            off = x[d, place] - told.centre[k, d]
+            square += told.precision[k, d] * off * off
+    return told.log_weight[k] - 0.5 * square
+
+
+@inlined
+def log_weights(
+    told: Components,
+    k: int,
+    x: FloatArray,
+    full: bool,
+    rank: npt.NDArray[np.uint64],
+    logs: FloatArray,
+    largest: FloatArray,
+    off: FloatArray,
+    turned: FloatArray,
+) -> None:
+    """Fill in the log weights of a leaf for all rows of a block, and follow the largest.
+
+    ``off`` and ``turned`` are room for a block and for one number for each of its rows.
+    """
+    for i in range(BLOCK):
+        logs[i] = 0.0
+    for d in range(x.shape[0]):
+        if full:
+            for i in range(BLOCK):
+                off[d, i] = x[d, i] - told.centre[k, d]
+                turned[i] = 0.0
+            for e in range(d + 1):
+                factor = told.root[k, d, e]
+                for i in range(BLOCK):
+                    turned[i] += factor * off[e, i]
+            for i in range(BLOCK):
+                logs[i] += turned[i] * turned[i]
+        else:
+            centre, precision = told.centre[k, d], told.precision[k, d]
+            for i in range(BLOCK):
+                away = x[d, i] - centre
+                logs[i] += precision * away * away
+    top, limit = told.log_weight[k], told.limit[k]
+    for i in range(BLOCK):
+        value = top - 0.5 * logs[i] if rank[i] > limit else -math.inf
+        logs[i] = value
+        largest[i] = max(largest[i], value)
+
+
+@jit
+def bound_weights(low: FloatArray, high: FloatArray, told: Components, upper: FloatArray) -> int:
+    """Fill in bounds of log weights for rows in a box; return the best leaf in its middle."""
+    dimension, best, nearest = low.size, -math.inf, 0
+    full = told.root.shape[0] > 0
+    middle, reach = 0.5 * (low + high), 0.5 * (high - low)
+    for k in range(told.log_weight.size):
+        near, square = 0.0, 0.0
+        for d in range(dimension):
+            if full:
+                off, slack = 0.0, 0.0
+                for e in range(d + 1):
+                    off += told.root[k, d, e] * (middle[e] - told.centre[k, e])
+                    slack += abs(told.root[k, d, e]) * reach[e]
+                precision = 1.0
+            else:
+                off, slack = middle[d] - told.centre[k, d], reach[d]
+                precision = told.precision[k, d]
+            square += precision * off * off
+            near += precision * max(abs(off) - slack, 0.0) ** 2
+        upper[k] = told.log_weight[k] - 0.5 * near
+        if told.log_weight[k] - 0.5 * square > best:
+            best, nearest = told.log_weight[k] - 0.5 * square, k
+    return nearest
+
+
+@jit
+def exponentials(x: FloatArray, out: FloatArray, power: npt.NDArray[np.int64]) -> None:
+    """Fill in exp(x) for x ≤ 0, in loops that processors do several at a time.
+
+    ``power`` is room of the same size. exp(x) = 2^k · exp(r) with |r| ≤ log(2)/2, whose power
+    series to the twelfth term is right to the last digit or the one before.
+    """
+    for i in range(x.size):
+        value = max(x[i], -700.0)
+        k = (value * 1.4426950408889634 + MAGIC) - MAGIC
+        r = (value - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+        p = 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        out[i] = p * r + 1.0
+        power[i] = (int(k) + 1023) << 52
+    scale = power.view(np.float64)
+    for i in range(x.size):
+        out[i] *= scale[i]

@@ -1,0 +1,204 @@
+"""One chain: a state, its random numbers, and a sweep of all moves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.engine.chain import SweepInfo
+from sticktree.engine.common.random import RandomState, random_state
+from sticktree.engine.own.covariances import impute
+from sticktree.engine.own.datum import enter, move_data, take_out, weigh_all
+from sticktree.engine.own.hyper import settle
+from sticktree.engine.own.leaves import clear, count
+from sticktree.engine.own.node_split import node_split_sweep
+from sticktree.engine.own.own import OwnNoise
+from sticktree.engine.own.regraft import regraft_sweep
+from sticktree.engine.own.split_merge import split_merge_sweep
+from sticktree.engine.own.state import (
+    FORM,
+    FULL,
+    LOG_PSI,
+    PHI,
+    State,
+    empty_state,
+)
+from sticktree.engine.own.structure import load_tree
+from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, MADE, UNLISTED, tree_of
+from sticktree.engine.shared.structure import list_nodes
+from sticktree.jit import jit
+from sticktree.model import Model
+from sticktree.tree import Tree
+
+__all__ = ["ColumnsChain", "leave_one_out", "rebuild", "set_parameters"]
+
+MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
+FRESH = 3  # draws of a new branch that stand for all, in a density
+
+
+class ColumnsChain(OwnNoise):
+    """A Markov chain over trees, φ at their inner nodes, and hyper-parameters.
+
+    Parameters
+    ----------
+    data : float array, shape (N, D)
+        Gaussian columns standardised, categories as numbers from 0, counts as they are; NaN is
+        missing.
+    model : Model
+        What to sample.
+    rng : numpy.random.Generator
+        The chain's own source of randomness.
+    """
+
+    def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
+        self._begin(data, model, rng)
+        self.words = random_state(rng)
+        if self.gaps is not None:
+            self.state.data[self.gaps] = rng.standard_normal(int(self.gaps.sum()))
+        settle(self.state)
+        move_data(self.state, rng.permutation(data.shape[0]), self.words)
+
+    def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
+        self.raw, self.model, self.rng = data, model, rng
+        self.state = empty_state(data, model)
+        self.layout = model.layout(data.shape[1])
+        self.gaps: npt.NDArray[np.bool_] | None = None
+        if self.state.sizes[FORM] == FULL:
+            gaps = np.isnan(data)
+            gaps[:, [kind != "gaussian" for kind in self.layout.kind]] = False
+            self.gaps = gaps if gaps.any() else None
+
+    def sweep(self) -> SweepInfo:
+        """Apply every move once, or as often as the size of the tree asks for."""
+        state, words = self.state, self.words
+        moved = move_data(state, np.arange(state.leaf.size), words)
+        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
+        regrafted = regraft_sweep(state, words, n_regrafts)
+        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
+        split_merged = split_merge_sweep(state, words, n_splits)
+        nodes_split = node_split_sweep(state, words, n_splits)
+        self.move_parameters()
+        if self.gaps is not None:
+            impute(state, words, self.gaps)
+        recount(state)  # data may have changed, and rounding adds up
+        return SweepInfo(
+            moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
+        )
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that it takes to go on with the identical draws, but the data."""
+        state = self.state
+        made = int(state.sizes[MADE])
+        saved = {name: getattr(state, name)[:made].copy() for name in ("nodes", "coordinates")}
+        for name in ("sizes", "levels", "scalars", "leaf", "variance", "hyper", "psi"):
+            saved[name] = getattr(state, name).copy()
+        saved["imputed"] = self._imputed()
+        saved["words"] = self.words.copy()
+        return saved
+
+    @classmethod
+    def restored(
+        cls,
+        data: FloatArray,
+        model: Model,
+        rng: np.random.Generator,
+        snapshot: dict[str, npt.NDArray[Any]],
+    ) -> ColumnsChain:
+        """Return a chain that goes on where a snapshot was taken."""
+        chain = cls.__new__(cls)
+        chain._begin(data, model, rng)
+        chain.words = snapshot["words"].copy()
+        state = chain.state
+        for name in ("nodes", "coordinates"):
+            getattr(state, name)[: len(snapshot[name])] = snapshot[name]
+        for name in ("sizes", "levels", "scalars", "leaf", "variance", "hyper", "psi"):
+            getattr(state, name)[...] = snapshot[name]
+        if chain.gaps is not None:
+            state.data[chain.gaps] = snapshot["imputed"]
+        list_nodes(state)
+        recount(state)
+        return chain
+
+    def _imputed(self) -> FloatArray:
+        return np.empty(0) if self.gaps is None else self.state.data[self.gaps]
+
+    def tree(self) -> Tree:
+        """Return the tree, with every node of every level."""
+        return tree_of(self.state)
+
+    def leave_one_out(self) -> FloatArray:
+        """Return the log density of what is observed of every row, given all others."""
+        return leave_one_out(self.state, self.raw, self.words)
+
+
+@jit
+def recount(state: State) -> None:
+    """Compute all sums of the leaves from the data, and what depends on them."""
+    depth = state.levels.size - 1
+    for k in range(state.sizes[ALIVE]):
+        if state.nodes[state.order[k]].level >= depth - 1:
+            clear(state, state.order[k])
+    for i in range(state.leaf.size):
+        count(state, state.leaf[i], i, 1.0)
+    settle(state)
+
+
+@jit
+def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray:
+    """Return the log density of every row of ``raw`` given all other rows.
+
+    ``raw`` may miss entries that are imputed in the state. The state stays as it was.
+    """
+    n_data = state.leaf.size
+    out = np.empty(n_data)
+    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
+    row = np.empty(raw.shape[1])
+    for i in range(n_data):
+        old, cut = take_out(state, i, chain)
+        if state.sizes[UNLISTED]:
+            list_nodes(state)
+        row[:] = state.data[i]
+        state.data[i] = raw[i]
+        out[i] = weigh_all(state, i, rng, FRESH)
+        state.data[i] = row
+        enter(state, i, old if cut < 0 else cut, chain)
+    if state.sizes[UNLISTED]:
+        list_nodes(state)
+    recount(state)
+    return out
+
+
+def rebuild(
+    state: State,
+    tree: Tree,
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
+    load_tree(state, tree.parent, tree.level, tree.leaf)
+    inner = np.flatnonzero(tree.level < tree.level.max())
+    set_parameters(state, inner, concentration, discount, parameters, less_discount)
+    recount(state)
+
+
+def set_parameters(
+    state: State,
+    inner: npt.NDArray[np.int64],
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put parameters into a state; the sums of its leaves must follow."""
+    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
+    state.coordinates[inner, :, PHI] = parameters["phi"]
+    for name in ("variance", "hyper", "psi"):
+        getattr(state, name)[...] = parameters[name]
+    if state.sizes[FORM] == FULL:
+        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]

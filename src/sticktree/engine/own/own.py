@@ -1,0 +1,161 @@
+"""What chains with own noise have in common: moves of all that is not the tree, and densities.
+
+They need the sums of the leaves only, and do not ask where the rows are.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import multigammaln
+
+from sticktree.checks import FloatArray
+from sticktree.engine.common.concentration import draw_concentration
+from sticktree.engine.common.priors import log_beta, log_gamma, log_inverse_gamma
+from sticktree.engine.common.random import RandomState
+from sticktree.engine.own.covariances import covariance_sweep
+from sticktree.engine.own.families import log_constants
+from sticktree.engine.own.hyper import hyper_sweep, settle
+from sticktree.engine.own.leaves import log_evidence
+from sticktree.engine.own.nodes import node_sweep, variance_sweep
+from sticktree.engine.own.state import (
+    FORM,
+    FULL,
+    NEGATIVE_BINOMIAL,
+    PHI,
+    POISSON,
+    SHAPE,
+    State,
+)
+from sticktree.engine.shared.seats import log_tree_probability
+from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, ROOT
+from sticktree.jit import jit
+from sticktree.model import Layout, Model
+
+__all__ = ["OwnNoise"]
+
+
+class OwnNoise:
+    """A chain whose leaves have their own noise, but for its trees and rows."""
+
+    traced: tuple[str, ...] = ("variance", "hyper")
+    model: Model
+    layout: Layout
+    rng: np.random.Generator
+    words: RandomState
+    state: State
+
+    def _imputed(self) -> FloatArray:
+        """Return what is imputed of the data, if this is kept one by one."""
+        return np.empty(0)
+
+    def move_parameters(self) -> None:
+        """Redraw φ of the inner nodes and all that is learned besides the tree."""
+        state, words, model = self.state, self.words, self.model
+        node_sweep(state, words)
+        if state.sizes[FORM] == FULL:
+            covariance_sweep(state, words, model.psi)
+            settle(state)
+        hyper_sweep(state, words, self.layout.hyper_mean, self.layout.hyper_deviation)
+        variance_sweep(state, words, *model.node_prior)
+        draw_concentration(
+            state,
+            words,
+            model.concentration is None,
+            model.concentration_prior,
+            model.discount is None,
+            model.discount_prior,
+            model.less_discount,
+        )
+
+    @property
+    def concentration(self) -> float:
+        """The factor c of the concentrations."""
+        return float(self.state.scalars[FACTOR])
+
+    @property
+    def discount(self) -> float:
+        """The discount d."""
+        return float(self.state.scalars[DISCOUNT])
+
+    def parameters(self) -> dict[str, FloatArray]:
+        """Return copies of all parameters; φ has a row for each node of the tree."""
+        state = self.state
+        order = state.order[: state.sizes[ALIVE]]
+        return {
+            "phi": state.coordinates[order[state.nodes["level"][order] < self.model.depth], :, PHI],
+            "variance": state.variance.copy(),
+            "hyper": state.hyper.copy(),
+            "psi": state.psi.copy(),
+            "imputed": self._imputed(),
+        }
+
+    def log_joint(self) -> float:
+        """Return the log density of data, tree, φ and hyper-parameters."""
+        return self.log_prior() + self.log_likelihood()
+
+    def log_likelihood(self) -> float:
+        """Return log p(Y | tree, φ, hyper-parameters), leaves integrated out."""
+        state = self.state
+        value = sum_evidence(state)
+        for d, kind in enumerate(state.columns["kind"]):
+            if kind in (POISSON, NEGATIVE_BINOMIAL):
+                value += log_constants(state.data, int(kind), d, state.hyper[SHAPE, d])
+        return float(value)
+
+    def log_prior(self) -> float:
+        """Return the log density of the tree, of φ, and of all that is learned."""
+        state, model, layout = self.state, self.model, self.layout
+        c, d = self.concentration, self.discount
+        value = log_tree_probability(state, c, d, model.less_discount)
+        value += log_density_of_nodes(state)
+        if model.concentration is None:
+            value += log_gamma(c, *model.concentration_prior)
+        if model.discount is None:
+            value += log_beta(d, *model.discount_prior)
+        value += log_inverse_gamma(state.variance, *model.node_prior)
+        learned = layout.hyper_deviation > 0.0
+        deviation = layout.hyper_deviation[learned]
+        off = (np.log(state.hyper) - layout.hyper_mean)[learned] / deviation
+        value -= float((0.5 * off**2 + np.log(deviation * state.hyper[learned])).sum())
+        value -= 0.5 * learned.sum() * math.log(2.0 * math.pi)
+        if state.sizes[FORM] == FULL:
+            value += self._log_prior_psi()
+        return float(value)
+
+    def _log_prior_psi(self) -> float:
+        size = self.state.gaussian.size
+        scale = self.model.psi / (size + 1)
+        return float(
+            -0.5 * np.trace(self.state.psi) / scale
+            - 0.5 * (size + 1) * size * math.log(2.0 * scale)
+            - multigammaln(0.5 * (size + 1), size)
+        )
+
+
+@jit
+def sum_evidence(state: State) -> float:
+    """Return the log evidence of all leaves."""
+    value = 0.0
+    for k in range(state.sizes[ALIVE]):
+        leaf = state.order[k]
+        if state.nodes[leaf].level == state.levels.size - 1:
+            value += log_evidence(state, leaf, state.nodes[leaf].parent)
+    return value
+
+
+@jit
+def log_density_of_nodes(state: State) -> float:
+    """Return log p(φ | tree, v)."""
+    value = 0.0
+    for k in range(state.sizes[ALIVE]):
+        node = state.order[k]
+        level = state.nodes[node].level
+        if level == state.levels.size - 1:
+            continue
+        for p in range(state.coordinates.shape[1]):
+            above = 0.0 if node == ROOT else state.coordinates[state.nodes[node].parent, p, PHI]
+            off, spread = state.coordinates[node, p, PHI] - above, state.variance[level, p]
+            value -= 0.5 * (math.log(2.0 * math.pi * spread) + off * off / spread)
+    return value

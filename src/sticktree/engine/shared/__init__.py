@@ -1,0 +1,1 @@
+"""The engine for noise that all leaves share."""

@@ -1,0 +1,210 @@
+"""The predictive distribution of a draw with shared noise, in standardised units.
+
+Component k is N(A m_k, s_k Σ) with Σ = A Aᵀ, where m_k and s_k are those of the mixture in whitened
+coordinates. Rows with missing entries are in gaps.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.shared.chain import rebuild, set_parameters
+from sticktree.engine.shared.gaps import (
+    Gaps,
+    complete,
+    observed_log_density,
+    observed_responsibilities,
+)
+from sticktree.engine.shared.leave_one_out import leave_one_out
+from sticktree.engine.shared.mixture import (
+    Mixture,
+    log_density,
+    predictive_mixture,
+    responsibilities,
+)
+from sticktree.engine.shared.state import State, empty_state
+from sticktree.engine.shared.structure import load_tree
+from sticktree.model import Model
+
+if TYPE_CHECKING:
+    from sticktree.posterior.draws import Draw
+
+__all__ = ["SharedPredictive", "predictives"]
+
+
+def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[SharedPredictive]:
+    """Yield the predictive distribution of every draw, given the data it was learned from.
+
+    Draws that have kept the sums of their leaves need no data.
+    """
+    if draws and "sums_n" in draws[0].parameters:
+        yield from _from_sums(draws, model)
+        return
+    zeros = np.zeros_like(data)
+    state = empty_state(zeros, model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
+    missing = np.isnan(data)
+    for draw in draws:
+        completed = data
+        if "imputed" in draw.parameters:
+            completed = data.copy()
+            completed[missing] = draw.parameters["imputed"]
+        factor = _square(draw.parameters["factor"], data.shape[1])
+        np.matmul(completed, np.linalg.inv(factor).T, out=state.data)
+        rebuild(
+            state,
+            draw.tree,
+            draw.concentration,
+            draw.discount,
+            draw.parameters["scales"],
+            model.less_discount,
+        )
+        yield SharedPredictive(predictive_mixture(state), factor, state, missing)
+
+
+def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
+    """Yield the predictive distribution of every draw, from the sums of its leaves."""
+    from sticktree.engine.bulk.trunk import recount
+
+    dimension = draws[0].parameters["sums_total"].shape[1]
+    room = max(draw.parent.size for draw in draws)
+    none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)
+    state = empty_state(
+        np.empty((room, dimension)), model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise
+    )._replace(data=none[0], leaf=none[1])
+    for draw in draws:
+        factor = _square(draw.parameters["factor"], dimension)
+        parent = draw.parent.astype(np.int32)
+        load_tree(state, parent, draw.level.astype(np.int32), np.empty(0, dtype=np.int32))
+        set_parameters(
+            state,
+            draw.concentration,
+            draw.discount,
+            draw.parameters["scales"],
+            model.less_discount,
+        )
+        leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
+        total = draw.parameters["sums_total"] @ np.linalg.inv(factor).T
+        recount(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
+        yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))
+
+
+def _square(factor: FloatArray, dimension: int) -> FloatArray:
+    """Return A as a matrix, of which a draw keeps the diagonal only where that is all."""
+    if factor.ndim < 2:
+        return np.diag(np.broadcast_to(factor, dimension))
+    return factor
+
+
+class SharedPredictive:
+    """A mixture in coordinates whitened by A, seen in standardised units.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        The components.
+    factor : float array, shape (D, D)
+        A.
+    state : State
+        The state that the mixture is made from.
+    missing : bool array, shape (N, D)
+        Which entries of its data are imputed.
+    """
+
+    def __init__(
+        self, mixture: Mixture, factor: FloatArray, state: State, missing: npt.NDArray[np.bool_]
+    ) -> None:
+        self.mixture = mixture
+        self.factor = factor
+        self.state = state
+        self.missing = missing
+        self.inverse = np.asarray(np.linalg.inv(factor), dtype=np.float64)
+
+    def leave_one_out(self) -> FloatArray:
+        """Return the log density of what is observed of each row of the data given all others."""
+        if self.state.leaf.size == 0:
+            raise ValueError(
+                "leave-one-out densities need the rows of the data one by one: fit with "
+                'algorithm="gibbs"'
+            )
+        return leave_one_out(self.state, self.factor, self.missing)
+
+    @property
+    def node(self) -> IntArray:
+        """The node that each component hangs on or is."""
+        return self.mixture.node
+
+    @property
+    def level(self) -> IntArray:
+        """Where each new branch starts."""
+        return self.mixture.level
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        """Return the log density of the observed entries of every row; 0 if there are none."""
+        rows = _Rows(x, self.inverse)
+        out = np.empty(x.shape[0])
+        out[rows.whole] = log_density(self.mixture, rows.white[rows.whole])
+        if rows.gaps.row.size:  # else their kernels need not be compiled
+            out[rows.gaps.row] = observed_log_density(self.mixture, *rows.with_gaps)
+        out -= np.linalg.slogdet(self.factor)[1]
+        out[rows.missing.all(axis=1)] = 0.0
+        return out
+
+    def responsibilities(self, x: FloatArray) -> FloatArray:
+        """Return the probability that each row comes from each component."""
+        rows = _Rows(x, self.inverse)
+        out = np.empty((x.shape[0], self.mixture.weight.size))
+        out[rows.whole] = responsibilities(self.mixture, rows.white[rows.whole])
+        if rows.gaps.row.size:
+            out[rows.gaps.row] = observed_responsibilities(self.mixture, *rows.with_gaps)
+        return out
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """Draw ``n`` rows."""
+        weight = self.mixture.weight
+        component = rng.choice(weight.size, n, p=weight / weight.sum())
+        return np.asarray(self._draw(component, rng) @ self.factor.T)
+
+    def conditional_mean(self, x: FloatArray) -> FloatArray:
+        """Return ``x`` with the mean of what is missing given what is observed."""
+        rows = _Rows(x, self.inverse)
+        share = observed_responsibilities(self.mixture, *rows.with_gaps)
+        return self._completed(x, rows, share @ self.mixture.mean)
+
+    def conditional_sample(self, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return ``x`` with a draw of what is missing given what is observed."""
+        rows = _Rows(x, self.inverse)
+        below = np.cumsum(observed_responsibilities(self.mixture, *rows.with_gaps), axis=1)
+        point = below[:, -1:] * rng.random((len(below), 1))
+        component = (below <= point).sum(axis=1)
+        return self._completed(x, rows, self._draw(component, rng))
+
+    def _draw(self, component: npt.NDArray[np.intp], rng: np.random.Generator) -> FloatArray:
+        """Draw a row from each of the components, in whitened coordinates."""
+        noise = rng.standard_normal((component.size, self.factor.shape[0]))
+        spread = np.sqrt(self.mixture.variance[component])[:, None]
+        return np.asarray(self.mixture.mean[component] + spread * noise)
+
+    def _completed(self, x: FloatArray, rows: _Rows, target: FloatArray) -> FloatArray:
+        """Return ``x`` with the missing entries of what lies nearest to the targets."""
+        white, gaps, inverse = rows.with_gaps
+        complete(white, gaps, inverse, target)
+        out = x.copy()
+        out[gaps.row] = white @ self.factor.T
+        return np.where(rows.missing, out, x)
+
+
+class _Rows:
+    """Rows in whitened coordinates, with zeros where entries are missing."""
+
+    def __init__(self, x: FloatArray, inverse: FloatArray) -> None:
+        self.missing = np.isnan(x)
+        self.gaps = Gaps.of(x)
+        self.whole = np.flatnonzero(~self.missing.any(axis=1))
+        filled = np.where(self.missing, 0.0, x) if self.gaps.row.size else x
+        self.white = np.ascontiguousarray(filled @ inverse.T)
+        self.with_gaps = self.white[self.gaps.row], self.gaps, inverse

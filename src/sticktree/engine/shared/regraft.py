@@ -1,0 +1,129 @@
+"""The regraft move: take a whole subtree out, and let it choose its place given the rest.
+
+To the rest of the tree, a subtree is one datum: its upward message says that φ at its root is h/Λ
+with variance 1/Λ. It may hang below any point of the tree above its own level, through a chain of
+only children. With m data, the prior weight of a point is the ratio of Π g with and without
+the subtree: rising factorials of length m along the path. Without this move, data travel
+one by one and clusters never.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sticktree.engine.common.random import RandomState, gumbel, integer
+from sticktree.engine.shared.branches import log_density
+from sticktree.engine.shared.messages import send
+from sticktree.engine.shared.seats import log_rising
+from sticktree.engine.shared.settle import settle_attached, settle_detached
+from sticktree.engine.shared.state import ALIVE, DISCOUNT, ROOT, State
+from sticktree.engine.shared.structure import attach, detach, list_nodes
+from sticktree.jit import inlined, jit
+from sticktree.tree import NULL
+
+__all__ = ["regraft", "regraft_sweep"]
+
+
+@jit
+def regraft_sweep(state: State, rng: RandomState, n_moves: int) -> int:
+    """Regraft subtrees drawn at random; return how many changed their place.
+
+    A level is drawn first, then one of the subtrees with root at that level, each as likely as any
+    other. A regraft changes nothing at that level and below, so the way back is as likely.
+    """
+    moved = 0
+    for _ in range(n_moves):
+        ceiling = 1 + integer(rng, state.levels.size - 1)
+        n_tops = 0
+        for k in range(1, state.sizes[ALIVE]):
+            n_tops += _crosses(state, state.order[k], ceiling)
+        if n_tops < 2:
+            continue
+        left = integer(rng, n_tops)
+        for k in range(1, state.sizes[ALIVE]):
+            if _crosses(state, state.order[k], ceiling):
+                if left == 0:
+                    moved += regraft(state, state.order[k], ceiling, rng)
+                    break
+                left -= 1
+    send(state)
+    return moved
+
+
+@inlined
+def _crosses(state: State, node: int, level: int) -> bool:
+    """Tell whether the edge above a node, or the node itself, has a point at ``level``."""
+    above = state.nodes[state.nodes[node].parent].level
+    return above < level and level <= state.nodes[node].level
+
+
+@jit
+def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
+    """Let the subtree that starts at ``ceiling``, on the way down to ``top``, choose its place.
+
+    Return 1 if it changed, else 0. Means and variances are left to whoever needs them next.
+    """
+    above = state.nodes[top].parent
+    sibling = state.nodes[top].next_sibling
+    if sibling == NULL:
+        sibling = state.nodes[top].previous_sibling
+    level_before = state.nodes[above].level
+    settle_detached(state, detach(state, top))
+    list_nodes(state)
+    send(state)
+    at, level = _choose_place(state, top, ceiling, rng)
+    settle_attached(state, top, attach(state, top, at, level))
+    list_nodes(state)
+    now = state.nodes[top].parent
+    same = state.nodes[now].level == level_before and state.nodes[sibling].parent == now
+    return 0 if same else 1
+
+
+@jit
+def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tuple[int, int]:
+    """Choose a node, or a level on the edge above it, by exact log weights."""
+    d, m = state.scalars[DISCOUNT], state.nodes[top].n
+    bottom = state.nodes[top].level
+    own = 1.0 / state.nodes[top].precision
+    x = np.empty(state.data.shape[1])
+    for e in range(x.size):
+        x[e] = state.weighted[top, e] * own
+        state.shift[e] = 0.0
+    alone = math.lgamma(m - d) - math.lgamma(1.0 - d)
+    # The chain of only children from the ceiling up to a level, each with all m data.
+    chain = np.zeros(ceiling + 1)
+    for j in range(ceiling - 1, -1, -1):
+        alpha = state.levels[j].alpha
+        chain[j] = chain[j + 1] + alone - log_rising(alpha + 1.0, m - 1)
+
+    best, chosen, chosen_level = -np.inf, NULL, 0
+    for k in range(state.sizes[ALIVE]):
+        node = state.order[k]
+        level = state.nodes[node].level
+        path = 0.0
+        if node != ROOT:
+            above = state.nodes[node].parent
+            n = state.nodes[node].n
+            together = log_rising(n - d, m)
+            path = state.nodes[above].path + together
+            for j in range(state.nodes[above].level + 1, min(level, ceiling)):
+                alpha = state.levels[j].alpha
+                path -= log_rising(alpha + n, m)
+                value = path + math.log(alpha + d) + chain[j + 1]
+                extra = state.levels[bottom].reach - state.levels[j].reach + own
+                value += log_density(state, node, j, x, extra, 0.0) + gumbel(rng)
+                if value > best:
+                    best, chosen, chosen_level = value, node, j
+                path += together
+        if level < ceiling:
+            alpha = state.levels[level].alpha
+            path -= log_rising(alpha + state.nodes[node].n, m)
+            state.nodes[node].path = path
+            value = path + math.log(alpha + d * state.nodes[node].n_children) + chain[level + 1]
+            extra = state.levels[bottom].reach - state.levels[level].reach + own
+            value += log_density(state, node, level, x, extra, 0.0) + gumbel(rng)
+            if value > best:
+                best, chosen, chosen_level = value, node, level
+    return chosen, chosen_level

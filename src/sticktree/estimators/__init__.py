@@ -1,0 +1,1 @@
+"""The estimators: what users of scikit-learn hold in their hands."""

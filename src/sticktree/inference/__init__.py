@@ -1,0 +1,1 @@
+"""From a table and parameters to draws: the choice of a model, schedules, chains."""

@@ -1,0 +1,1 @@
+"""What a fit has found, for people: in words, tables and text."""

@@ -1,0 +1,222 @@
+"""How trees, posteriors and fits look in a notebook: small, inert HTML for light and dark pages.
+
+Every text that comes from data is escaped, nothing is a script, and the size is bounded whatever
+the size of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sticktree.posterior.draws import Posterior
+    from sticktree.tree import Tree
+
+__all__ = ["FitDiagram", "html_of_fit", "html_of_posterior", "html_of_tree"]
+
+WIDTH, HEIGHT = 680, 150  # of the picture of a tree
+MOST_BRANCHES = 150  # that it shows
+NARROWEST = 0.8
+MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
+MOST_ROWS = 16
+MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
+AGREE = 1.05  # largest R-hat of chains that are said to agree
+# The page gives the colour of text and paper; a middle blue can be seen on any.
+HUE = "#3b83bd"
+TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:700px"
+CELL = "padding:1px 12px 1px 0;text-align:"
+
+
+def html_of_tree(tree: Tree) -> str:
+    """Return the sizes of a tree, a picture of it, and the tree as text to be opened."""
+    from sticktree.present.text import tree_text
+
+    facts = [_many(tree.n_data, "datum", "data"), _many(tree.n_nodes, "node")]
+    facts.append(f"{_many(tree.depth, 'edge' if tree.has_times else 'level')} deep")
+    legend = "From the root at the top to the data; as wide as there are data"
+    legend += (
+        "; the stronger the colour, the higher the support." if tree.support is not None else "."
+    )
+    picture = _picture(tree) if tree.n_data and tree.n_nodes > 1 else ""
+    text = escape(tree_text(tree, max_lines=24))
+    return _block(
+        f"<div><b>Tree</b>: {', '.join(facts)}</div>",
+        picture and f'{picture}<div style="opacity:.7;font-size:12px">{legend}</div>',
+        _details(
+            "as text",
+            '<pre style="font-size:11px;line-height:1.2;margin:4px 0;overflow-x:auto">'
+            f"{text}</pre>",
+        ),
+    )
+
+
+def html_of_posterior(posterior: Posterior) -> str:
+    """Return the numbers of chains and draws, and mean and spread of each scalar."""
+    sizes = [_many(posterior.n_chains, "chain"), f"{_many(posterior.n_draws, 'draw')} each"]
+    head = f"<div><b>Posterior</b>: {', '.join(sizes)}</div>"
+    if posterior.n_draws == 0:
+        return _block(head)
+    thin = max(1, -(-posterior.n_draws // MOST_DRAWS))
+    few = type(posterior)([chain[::thin] for chain in posterior.chains], posterior.depth)
+    rows = [
+        (name, f"{values.mean():.4g}", f"{values.std():.2g}")
+        for name, values in few.columns().items()
+    ]
+    note = "" if thin == 1 else f" From {few.n_draws} draws of each chain."
+    if len(rows) > MOST_ROWS:
+        note = f" {len(rows) - MOST_ROWS} more are left out.{note}"
+    return _block(
+        head,
+        _table(("scalar", "mean", "sd"), rows[:MOST_ROWS]),
+        note and f'<div style="opacity:.7;font-size:12px">{note.strip()}</div>',
+    )
+
+
+def html_of_fit(estimator: Any) -> str:
+    """Return a summary of a fit; nothing if there is none."""
+    if not hasattr(estimator, "posterior_"):
+        return ""
+    posterior, sizes = estimator.posterior_, np.bincount(estimator.labels_)
+    sizes = np.sort(sizes[sizes > 0])[::-1]
+    shown = ", ".join(map(str, sizes[:8])) + (", …" if sizes.size > 8 else "")
+    noise = (
+        "one noise for all leaves" if estimator.leaf_noise_ == "shared" else "own noise in leaves"
+    )
+    chosen = getattr(estimator, "selection_", None)
+    model = f"depth {estimator.depth_}, {estimator.covariance_type_} covariance, {noise}"
+    if chosen is not None:
+        model += f"; chosen from {_many(len(chosen.results), 'model')}"
+    sweeps = f"{_many(posterior.n_chains, 'chain')}, {_many(posterior.n_draws, 'draw')} each"
+    rows = [
+        ("clusters", f"{sizes.size} (of {shown} rows)"),
+        ("model", model),
+        ("draws", sweeps),
+        ("convergence", _convergence(estimator.diagnosis_)),
+    ]
+    if hasattr(estimator, "stream_"):
+        rows.insert(1, ("batches", estimator.stream_.words()))
+    return _block(_table(None, rows), _details("tree", html_of_tree(estimator.tree_)))
+
+
+class FitDiagram:
+    """scikit-learn's diagram of an estimator with a summary of the fit beneath; a base class.
+
+    scikit-learn asks for ``_repr_html_inner`` or the bundle, as the front end prefers, and for
+    neither if its ``display`` is set to text.
+    """
+
+    def _repr_html_inner(self) -> str:
+        with _in_a_moment(self):
+            diagram = super()._repr_html_inner()  # type: ignore[misc]
+        return str(diagram + html_of_fit(self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        with _in_a_moment(self):
+            bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += html_of_fit(self)
+        return bundle
+
+
+@contextmanager
+def _in_a_moment(estimator: Any) -> Iterator[None]:
+    """Let scikit-learn's diagram of very many rows do without the names of new features.
+
+    To name them takes flat clusters at every level, some seconds each. The diagram takes an error
+    as none to show.
+    """
+    slow = np.size(getattr(estimator, "labels_", ())) > MOST_NAMED
+    if slow:
+        estimator.__dict__["get_feature_names_out"] = None
+    try:
+        yield
+    finally:
+        if slow:
+            del estimator.__dict__["get_feature_names_out"]
+
+
+def _convergence(diagnosis: Any) -> str:
+    """Say whether the chains agree."""
+    if not diagnosis.r_hat:
+        return "cannot be told: that takes two chains and a few draws"
+    advice = diagnosis.advice(limit=AGREE)
+    if advice is None:
+        return f"the chains agree: R-hat is at most {max(diagnosis.r_hat.values()):.2f}"
+    return str(advice)
+
+
+def _picture(tree: Tree) -> str:
+    """Draw the largest branches, each from the time of its parent to its own."""
+    last = float(tree.time.max())
+    first = min(float(tree.time[0]), 0.0)
+    down = (HEIGHT - 6) / (last - first) if last > first else 0.0
+    above = np.maximum(tree.parent, 0)
+    top, bottom = 6 + (tree.time[above] - first) * down, 6 + (tree.time - first) * down
+    top[0] = 0.0
+    across = WIDTH / tree.n_data
+    # Data in the order of the tree; a branch begins where those before it end.
+    position = np.sort(tree.preorder[tree.leaf])
+    left, width = np.searchsorted(position, tree.preorder) * across, tree.count * across
+    shade = np.where(tree._rank % 2, 0.75, 0.55)
+    if tree.support is not None:
+        shade = 0.2 + 0.7 * np.nan_to_num(tree.support, nan=0.0)
+    visible = np.flatnonzero((width >= NARROWEST) & (bottom - top > 0.2))
+    largest = visible[np.argsort(-tree.count[visible], kind="stable")[:MOST_BRANCHES]]
+    rects = "".join(
+        f'<rect x="{left[w]:.1f}" y="{top[w]:.1f}" width="{max(width[w] - 0.5, 0.4):.1f}" '
+        f'height="{bottom[w] - top[w] - min(0.5, (bottom[w] - top[w]) / 2):.1f}" '
+        f'fill-opacity="{shade[w]:.2f}"><title>{escape(_title(tree, w))}</title></rect>'
+        for w in largest.tolist()
+    )
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
+        f'aria-label="the tree" style="max-width:100%;height:auto;margin:4px 0;display:block">'
+        f'<g fill="{HUE}"><rect width="{WIDTH}" height="{HEIGHT}" fill-opacity="0.1"/>{rects}</g>'
+        "</svg>"
+    )
+
+
+def _title(tree: Tree, node: int) -> str:
+    from sticktree.present.text import printable
+
+    parts = [_many(int(tree.count[node]), "datum", "data")]
+    parts.append(f"{'time' if tree.has_times else 'level'} {tree.time[node]:.4g}")
+    if tree.support is not None and not np.isnan(tree.support[node]):
+        parts.append(f"support {tree.support[node]:.2f}")
+    if tree.names is not None and tree.count[node] == 1:
+        parts.insert(0, printable(tree.names[int(tree.data_below(node)[0])]))
+    return ", ".join(parts)
+
+
+def _many(number: int, one: str, several: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
+
+
+def _block(*parts: str) -> str:
+    return f'<div style="{TEXT}">{"".join(parts)}</div>'
+
+
+def _details(summary: str, content: str) -> str:
+    return f'<details><summary style="cursor:pointer">{summary}</summary>{content}</details>'
+
+
+def _table(head: Sequence[str] | None, rows: Iterable[Sequence[str]]) -> str:
+    """Return a table; with a head, its columns but the first are numbers."""
+    side = "left" if head is None else "right"
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        first = f'<{tag} style="{CELL}left;vertical-align:top">{escape(cells[0])}</{tag}>'
+        rest = (f'<{tag} style="{CELL}{side}">{escape(cell)}</{tag}>' for cell in cells[1:])
+        return f"<tr>{first}{''.join(rest)}</tr>"
+
+    top = "" if head is None else f"<thead>{line(head, 'th')}</thead>"
+    body = "".join(line(row, "td") for row in rows)
+    return (
+        '<table style="border-collapse:collapse;margin:4px 0;font-size:13px;'
+        f'font-variant-numeric:tabular-nums">{top}<tbody>{body}</tbody></table>'
+    )
