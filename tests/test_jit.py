@@ -1,6 +1,9 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 PROGRAM = """
 import numpy as np
@@ -44,3 +47,55 @@ def test_without_a_locator_the_kernel_is_compiled_all_the_same(monkeypatch):
 
 def test_the_kernel_is_right_without_compilation():
     assert run(NUMBA_DISABLE_JIT="1") == run()
+
+
+def package(folder, step):
+    """Write a copy of the switch, and a kernel that calls another through a third file."""
+    import sticktree.jit
+
+    place = folder / "sticktree"
+    place.mkdir(exist_ok=True)
+    source = Path(sticktree.jit.__file__).read_text(encoding="utf-8")
+    files = {
+        "__init__": "",
+        "jit": source,
+        "step": f"STEP = {step}\n",
+        "inner": "from sticktree.jit import jit\nfrom sticktree.step import (\n    STEP,\n)\n\n"
+        "@jit\ndef inner(x):\n    return x + STEP\n",
+        "outer": "from sticktree import inner as callee\nfrom sticktree.jit import jit\n\n"
+        "inner = callee.inner\n\n@jit\ndef outer(x):\n    return inner(x)\n",
+    }
+    for name, text in files.items():
+        (place / f"{name}.py").write_text(text, encoding="utf-8")
+
+
+def answer(folder, **environment):
+    program = (
+        "from sticktree.outer import outer; print(outer(0), sum(outer.stats.cache_hits.values()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(folder), **environment},
+    )
+    return tuple(map(int, done.stdout.split()))
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_cached_kernel_is_forgotten_when_a_file_it_depends_on_changes(tmp_path, named):
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache") if named else ""}
+    package(tmp_path, 1)
+    assert answer(tmp_path, **folder) == (1, 0)
+    assert answer(tmp_path, **folder) == (1, 1)  # from the cache
+    package(tmp_path, 2)
+    assert answer(tmp_path, **folder) == (2, 0)
+    assert answer(tmp_path, **folder) == (2, 1)
+
+
+def test_checkouts_with_the_same_sources_share_a_cache_folder(tmp_path):
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    for name, step, hits in (("one", 1, 0), ("two", 1, 1), ("three", 3, 0), ("four", 1, 1)):
+        (tmp_path / name).mkdir()
+        package(tmp_path / name, step)
+        assert answer(tmp_path / name, **folder) == (step, hits)

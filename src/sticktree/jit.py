@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
-__all__ = ["inlined", "jit", "linked"]
+__all__ = ["inlined", "jit", "linked", "source_digest"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
+IMPORT = re.compile(r"^[ \t]*from ([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 
 def jit(function: Kernel) -> Kernel:
@@ -21,9 +26,70 @@ def jit(function: Kernel) -> Kernel:
     """
     try:
         compiled: Kernel = numba.njit(function, cache=True, nogil=True, error_model="numpy")
-    except RuntimeError:
+        _stamp(compiled, function.__module__, function.__code__.co_filename)
+    except (RuntimeError, OSError):
         compiled = numba.njit(function, nogil=True, error_model="numpy")
     return compiled
+
+
+def _stamp(compiled: Any, module: str, file: str) -> None:
+    """Have the cached kernel forgotten when a file changes that its module imports.
+
+    Numba looks at the kernel's own file alone, and would go on with what it made of a kernel in
+    another file, or of a constant, before that was edited. In a folder that the user names, each
+    state of the sources has a folder of its own, so that several checkouts can share it.
+    """
+    cache: Any = getattr(compiled, "_cache", None)
+    kept = getattr(cache, "_cache_file", None)
+    if kept is None or not module.startswith(__package__ + "."):
+        return  # compilation is switched off, or the kernel is not of this library
+    digest = source_digest(module, Path(file).parents[module.count(".") - 1])
+    path, named = cache.cache_path, getattr(numba.config, "CACHE_DIR", "")
+    if named:
+        path = os.path.join(named, f"{__package__}-{digest[:16]}")
+        os.makedirs(path, exist_ok=True)
+    cache._cache_file = type(kept)(
+        cache_path=path, filename_base=cache._impl.filename_base, source_stamp=digest
+    )
+
+
+@functools.cache
+def source_digest(module: str, package: Path) -> str:
+    """Return a digest of a module's name and source, and of all it imports from its package."""
+    found = {module}
+    waiting = [module]
+    digest = hashlib.sha256(module.encode())
+    while waiting:
+        for other in _imports(waiting.pop(), package):
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    for name in sorted(found):
+        digest.update(_source(name, package))
+    return digest.hexdigest()
+
+
+@functools.cache
+def _imports(module: str, package: Path) -> tuple[str, ...]:
+    """Return the modules of the package that a module imports, wherever in it."""
+
+    def names() -> Iterator[str]:
+        for source, items in IMPORT.findall(_source(module, package).decode()):
+            if source.split(".")[0] == package.name:
+                yield source
+                yield from (f"{source}.{item}" for item in re.findall(r"\w+", items))
+
+    return tuple(name for name in names() if _source(name, package))
+
+
+@functools.cache
+def _source(module: str, package: Path) -> bytes:
+    """Return the source of a module, or nothing if there is no such module."""
+    place = package.joinpath(*module.split(".")[1:])
+    for path in (place.with_suffix(".py"), place / "__init__.py"):
+        if path.is_file():
+            return path.read_bytes()
+    return b""
 
 
 def inlined(function: Kernel) -> Kernel:
