@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(presets, name)
     if name in ("load", "save"):
-        from sticktree import io
+        from sticktree.io import fitted
 
-        return getattr(io, name)
+        return getattr(fitted, name)
     raise AttributeError(f"module 'sticktree' has no attribute {name!r}")
