@@ -101,8 +101,8 @@ def read_sensitivity(values: Path, cell_names: Path, drug_names: Path) -> Conten
 def read_activity(measurements: Path, cell_names: Path, drug_names: Path) -> Contents:
     """Turn a table with a row for each measurement into one with a row for each cell line.
 
-    What was not measured is NaN. Both files of names put rows and columns into the order of the other
-    matrix, so that the two can be compared entry by entry.
+    What was not measured is NaN. Both files of names put rows and columns into the order of the
+    other matrix, so that the two can be compared entry by entry.
     """
     rows, columns = _cell_lines(cell_names), _drugs(drug_names)
     row_of = {row: k for k, row in enumerate(rows)}
