@@ -10,6 +10,7 @@
 from typing import Any
 
 from sticktree.tree import NULL, Tree
+from sticktree.version import __version__
 
 __all__ = [
     "NULL",
@@ -22,7 +23,6 @@ __all__ = [
     "load",
     "save",
 ]
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(presets, name)
     if name in ("load", "save"):
-        from sticktree import io
+        from sticktree.io import fitted
 
-        return getattr(io, name)
+        return getattr(fitted, name)
     raise AttributeError(f"module 'sticktree' has no attribute {name!r}")

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sticktree.engine.draw import tracked_pairs
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.io.packing import pack_draws, unpack_draws
 from sticktree.model import Model
 from sticktree.posterior import Draw, Posterior, best_draw, labels_at, meeting_times
 from sticktree.posterior.consensus import consensus_tree
-from sticktree.posterior.draws import tracked_pairs
 from sticktree.posterior.tree_space import tree_space
 
 FORMS = ["spherical", "diag", "full"]

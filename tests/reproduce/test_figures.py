@@ -13,8 +13,8 @@ from matplotlib.collections import LineCollection, PathCollection
 
 from sticktree import DFPMixture, DirichletDiffusionTree, Tree
 from sticktree.datasets import MissingDataError, load
+from sticktree.engine.draw import Draw
 from sticktree.posterior.diagnostics import ConvergenceWarning
-from sticktree.posterior.draws import Draw
 from sticktree.reproduce import figure_density, figure_trees
 from sticktree.reproduce.figure_shape import Parsimony, Shape, typical_draw
 from sticktree.reproduce.figure_trees import with_rows

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from sticktree import __version__
 from sticktree.cli import (
     cluster,
     demo,
@@ -24,6 +23,7 @@ from sticktree.cli import (
     summary,
 )
 from sticktree.cli.interruption import Interrupted, LostError
+from sticktree.version import __version__
 
 __all__ = ["main"]
 

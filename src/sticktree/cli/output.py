@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sticktree import __version__
+from sticktree.version import __version__
 
 __all__ = ["add_seed", "output_folder", "provenance", "seed_of"]
 

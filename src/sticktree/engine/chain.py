@@ -15,7 +15,7 @@ from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.rows import Rows
-    from sticktree.posterior.draws import Draw
+    from sticktree.engine.draw import Draw
 
 __all__ = ["ChainLike", "ChainMaker", "Engine", "ParallelChainMaker", "Predictive", "SweepInfo"]
 

@@ -16,13 +16,14 @@ from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.cluster import is_dask
 from sticktree.data import Columns
 from sticktree.engine import engine_of
+from sticktree.engine.draw import Draw
 from sticktree.estimators.chunkwise import chunkwise
 from sticktree.estimators.clusters import Clusters
 from sticktree.estimators.input import Input
 from sticktree.inference.blas import one_thread
 from sticktree.inference.seeds import seed_sequence
 from sticktree.inference.selection import Selection
-from sticktree.posterior.draws import Draw, Posterior
+from sticktree.posterior.draws import Posterior
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.prediction import (
     imputed,

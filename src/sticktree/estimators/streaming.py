@@ -17,6 +17,7 @@ from sticktree.data.given import label_every
 from sticktree.data.sources.chunks.table import ChunkedTable
 from sticktree.data.store import MemoryStore, digest
 from sticktree.engine import parallel_chain_of
+from sticktree.engine.draw import Draw
 from sticktree.errors import warn_caller
 from sticktree.estimators.fitting import Fitting
 from sticktree.estimators.input import names_of
@@ -26,7 +27,7 @@ from sticktree.inference.progress import watching
 from sticktree.inference.sampling import Run, Schedule, sample
 from sticktree.io.packing import pack_chain, unpack_chain
 from sticktree.posterior.diagnostics import diagnose
-from sticktree.posterior.draws import Draw, Posterior
+from sticktree.posterior.draws import Posterior
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import ParallelChain

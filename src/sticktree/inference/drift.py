@@ -19,8 +19,8 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.data.preparation import Preparation
 from sticktree.engine import engine_of
+from sticktree.engine.draw import Draw
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
 from sticktree.posterior.levels import spread
 from sticktree.posterior.prediction import log_predictive
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.data.store import MemoryStore, Store
+from sticktree.engine.draw import Draw
 from sticktree.inference.blas import one_thread
 from sticktree.inference.sampling import Run, Schedule
 from sticktree.io.packing import Arrays, pack_chain, unpack_chain
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
 
 __all__ = ["sample_in_legs", "table_of"]
 

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
+from sticktree.engine.draw import Draw
 from sticktree.inference.sampling import Run, Schedule
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
 from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out
 from sticktree.posterior.stacking import stacking_weights
 

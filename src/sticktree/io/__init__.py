@@ -3,7 +3,3 @@
 The file is a zip of JSON and of arrays in numpy's own format. Nothing is pickled, so that reading
 a file from somebody else runs none of their code.
 """
-
-from sticktree.io.fitted import load, save
-
-__all__ = ["load", "save"]

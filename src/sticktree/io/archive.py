@@ -80,7 +80,7 @@ def _compact(document: Any) -> str:
 
 
 def _provenance() -> dict[str, str]:
-    from sticktree import __version__
+    from sticktree.version import __version__
 
     return {
         "sticktree": __version__,

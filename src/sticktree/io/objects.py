@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from sticktree.data import Columns
 from sticktree.data.preparation import Preparation
+from sticktree.engine.draw import Draw
 from sticktree.inference.drift import Batch, Stream
 from sticktree.inference.sampling import Schedule
 from sticktree.inference.selection import Selection
@@ -27,7 +28,7 @@ from sticktree.io.frames import FRAME_TAGS, frame_form, from_frame_form
 from sticktree.io.packing import pack_draws, unpack_draws
 from sticktree.model import Column, Model
 from sticktree.posterior.diagnostics import Diagnosis
-from sticktree.posterior.draws import Draw, Posterior
+from sticktree.posterior.draws import Posterior
 from sticktree.posterior.loo import LeaveOneOut
 from sticktree.processes.divergence import (
     Concentration,

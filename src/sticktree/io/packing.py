@@ -14,8 +14,8 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.data.store import MemoryStore, Store
 from sticktree.engine import engine_of, parallel_chain_of
+from sticktree.engine.draw import Draw
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
 
 if TYPE_CHECKING:
     from sticktree.engine.chain import ChainLike

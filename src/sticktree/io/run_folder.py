@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree import __version__
 from sticktree.io.atomic import atomically
 from sticktree.io.streams import csv_pieces, write_pieces
+from sticktree.version import __version__
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture

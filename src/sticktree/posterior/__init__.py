@@ -6,8 +6,9 @@
 - :func:`best_draw`: the best sampled tree.
 """
 
+from sticktree.engine.draw import Draw
 from sticktree.posterior.best import best_draw
-from sticktree.posterior.draws import Draw, Posterior
+from sticktree.posterior.draws import Posterior
 from sticktree.posterior.flat import flat_clustering
 from sticktree.posterior.levels import labels_at
 from sticktree.posterior.loss import expected_loss

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.posterior.draws import Draw
+from sticktree.engine.draw import Draw
 from sticktree.posterior.flat import flat_clustering
 from sticktree.posterior.levels import labels_at
 from sticktree.posterior.loss import as_clustering, as_clusterings, growth

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.posterior.draws import Draw
+from sticktree.engine.draw import Draw
 from sticktree.posterior.levels import affordable, labels_at, spread
 from sticktree.posterior.loss import Loss, growth
 

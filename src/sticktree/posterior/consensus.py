@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
-from sticktree.posterior.draws import Draw
+from sticktree.engine.draw import Draw
 from sticktree.posterior.levels import MAX_DRAWS, MIN_DRAWS, labelled, spread
 from sticktree.posterior.support import support
 from sticktree.posterior.together import summed_meeting_levels

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 
 from sticktree.checks import IntArray, check_integer
-from sticktree.posterior.draws import Draw
+from sticktree.engine.draw import Draw
 
 __all__ = ["MAX_DRAWS", "MIN_DRAWS", "affordable", "labelled", "labels_at", "spread"]
 

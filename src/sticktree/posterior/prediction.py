@@ -9,8 +9,8 @@ import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine import engine_of
+from sticktree.engine.draw import Draw
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
 
 __all__ = [
     "imputed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.posterior.draws import Draw
+from sticktree.engine.draw import Draw
 from sticktree.tree import Tree
 
 __all__ = ["support"]

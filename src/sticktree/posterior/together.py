@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.posterior.draws import Draw
+from sticktree.engine.draw import Draw
 from sticktree.posterior.levels import MAX_DRAWS, labelled, spread
 from sticktree.posterior.loss import as_clustering, as_clusterings
 from sticktree.tree.validation import check_range, integers

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.posterior.draws import Draw, Posterior
+from sticktree.engine.draw import Draw
+from sticktree.posterior.draws import Posterior
 from sticktree.posterior.levels import spread
 
 __all__ = ["TreeSpace", "tree_space"]

@@ -153,7 +153,7 @@ def _parameters(estimator: Any) -> str:
 
 
 def _provenance(provenance: Mapping[str, Any] | None) -> str:
-    from sticktree import __version__
+    from sticktree.version import __version__
 
     pairs = list(_flat(provenance or {}))
     if not any(name in ("version", "sticktree", "sticktree_version") for name, _ in pairs):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sticktree.posterior.draws import Draw
+from sticktree.engine.draw import Draw
 from sticktree.tree import Tree
 
 __all__ = ["Parsimony", "Shape", "Spread", "typical_draw"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.draw import Draw
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.predictive import predictives
@@ -16,7 +17,6 @@ from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.seats import set_scales
 from sticktree.engine.shared.state import DISCOUNT, FACTOR, NOISE
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
 from sticktree.processes import enumerate_trees
 from tests.engine.test_geweke import PRIORS, functions, of_draw
 

@@ -12,8 +12,8 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.chain_state import ChainState
 from sticktree.engine.bulk.leaf import Sums
 from sticktree.engine.bulk.stream_rows import StreamRows
+from sticktree.engine.draw import Draw, tracked_pairs
 from sticktree.engine.shared.state import ALIVE
-from sticktree.posterior.draws import Draw, tracked_pairs
 from sticktree.tree import Tree
 
 __all__ = ["Records"]

@@ -14,6 +14,7 @@ from scipy.special import gammainc, gammaincinv, logsumexp
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.random import random_state
+from sticktree.engine.draw import Draw
 from sticktree.engine.own.chain import leave_one_out, rebuild, set_parameters
 from sticktree.engine.own.datum import weigh_rows
 from sticktree.engine.own.state import (
@@ -38,7 +39,6 @@ from sticktree.engine.own.state import (
 from sticktree.engine.own.structure import load_tree
 from sticktree.engine.shared.state import Index
 from sticktree.model import Model
-from sticktree.posterior.draws import Draw
 
 __all__ = ["ColumnsPredictive", "predictives"]
 

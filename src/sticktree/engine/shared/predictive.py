@@ -32,7 +32,7 @@ from sticktree.engine.shared.structure import load_tree
 from sticktree.model import Model
 
 if TYPE_CHECKING:
-    from sticktree.posterior.draws import Draw
+    from sticktree.engine.draw import Draw
 
 __all__ = ["SharedPredictive", "predictives"]
 
