@@ -12,7 +12,7 @@ import sticktree
 import sticktree.tree.newick
 from sticktree import DFPMixture, Tree
 from sticktree.cli.fit_options import LASTING, PARAMETERS, defaults, estimator_of
-from sticktree.io.run_folder import FILES, RunFolder
+from sticktree.cli.run_folder import FILES, RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sticktree.cli import fit_chunks
 from sticktree.cli.fit_chunks import is_large, large_rows, open_large
-from sticktree.io.run_folder import RunFolder
+from sticktree.cli.run_folder import RunFolder
 from tests.cli.conftest import QUICK
 
 zarr = pytest.importorskip("zarr")

@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import is_valid_linkage
 
 from sticktree import Tree
 from sticktree.cli import COMMANDS
-from sticktree.io.run_folder import RunFolder
+from sticktree.cli.run_folder import RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
 NAMES = [command.__name__.rsplit(".", 1)[1] for command in COMMANDS]

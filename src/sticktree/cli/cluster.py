@@ -14,7 +14,7 @@ from sticktree.cli.run_argument import (
     open_run,
     write_text,
 )
-from sticktree.io.streams import csv_pieces
+from sticktree.files import csv_pieces
 
 __all__ = ["add_to"]
 

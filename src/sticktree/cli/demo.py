@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.cli.output import add_seed, output_folder, seed_of
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

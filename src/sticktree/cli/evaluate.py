@@ -12,7 +12,7 @@ from sticktree.cli.run_argument import add_run, json_text, open_run
 from sticktree.cli.table_options import READING, add_reading, read_rows
 
 if TYPE_CHECKING:
-    from sticktree.io.run_folder import RunFolder
+    from sticktree.cli.run_folder import RunFolder
 
 __all__ = ["add_to"]
 

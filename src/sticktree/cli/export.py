@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sticktree.cli.run_argument import add_output, add_run, check_file, open_run, write_text
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
 __all__ = ["add_to"]
 

@@ -26,9 +26,9 @@ from sticktree.cli.fit_options import (
 from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
 from sticktree.cli.interruption import Interrupted, LostError
 from sticktree.cli.output import seed_of
+from sticktree.cli.run_folder import FILES, RunFolder, environment
 from sticktree.cli.table_options import READING, read_rows
 from sticktree.data.sources.dask.lost import ClusterLostError
-from sticktree.io.run_folder import FILES, RunFolder, environment
 
 if TYPE_CHECKING:
     from sticktree.data import Columns

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli.run_argument import add_run, check_file, open_run
 from sticktree.data.sources.reading.names import pick_column, split_list
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
 if TYPE_CHECKING:
-    from sticktree.io.run_folder import RunFolder
+    from sticktree.cli.run_folder import RunFolder
 
 __all__ = ["add_to"]
 

@@ -16,9 +16,9 @@ from sticktree.cli.run_argument import (
 from sticktree.cli.table_options import READING, add_reading, read_rows, reading_of, telling_options
 
 if TYPE_CHECKING:
+    from sticktree.cli.run_folder import RunFolder
     from sticktree.data.sources.reading import FileTable
-    from sticktree.io.run_folder import RunFolder
-from sticktree.io.streams import csv_pieces
+from sticktree.files import csv_pieces
 
 __all__ = ["add_to", "check_level", "new_rows"]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.io.streams import write_pieces
+from sticktree.files import write_pieces
 
 if TYPE_CHECKING:
-    from sticktree.io.run_folder import RunFolder
+    from sticktree.cli.run_folder import RunFolder
 
 __all__ = ["add_output", "add_run", "check_file", "json_text", "open_run", "write_text"]
 
@@ -30,7 +30,7 @@ def add_output(parser: argparse.ArgumentParser, default: str = "the screen") -> 
 
 def open_run(options: argparse.Namespace) -> RunFolder:
     """Open the run that the command is about."""
-    from sticktree.io.run_folder import RunFolder
+    from sticktree.cli.run_folder import RunFolder
 
     try:
         return RunFolder.open(options.folder)
@@ -67,6 +67,6 @@ def write_text(text: str | Iterable[str], path: Path | None) -> None:
 
 def json_text(record: Any) -> str:
     """Return a record as JSON."""
-    from sticktree.io.run_folder import plain
+    from sticktree.cli.run_folder import plain
 
     return json.dumps(plain(record), indent=1, ensure_ascii=False) + "\n"

@@ -12,7 +12,7 @@ import numpy as np
 
 from sticktree.checks import check_integer, check_positive
 from sticktree.cli.output import add_seed, output_folder, provenance, seed_of
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
 __all__ = ["add_to"]
 

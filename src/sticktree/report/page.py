@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 from sticktree.report.content import Content
 from sticktree.report.escaping import plain, script_json
 

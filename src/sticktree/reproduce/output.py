@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sticktree.io.atomic import atomically
-from sticktree.io.run_folder import environment
+from sticktree.cli.run_folder import environment
+from sticktree.files import atomically
 from sticktree.reproduce import purity, table1
 from sticktree.reproduce.fingerprint import code_digest
 from sticktree.reproduce.methods import QUICK, Length

@@ -78,7 +78,7 @@ class Exports:
         ...     Path(f"{folder}/tree.nwk").read_text()
         '(0:1,1:1);\n'
         """
-        from sticktree.io.streams import write_pieces
+        from sticktree.files import write_pieces
         from sticktree.tree.newick import newick_pieces
 
         pieces = newick_pieces(self._tree, support=support, lengths=lengths, names=names)

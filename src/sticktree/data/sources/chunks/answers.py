@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, check_integer
 from sticktree.data.sources.chunks.opening import open_table
 from sticktree.data.sources.chunks.table import ChunkedTable
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
 __all__ = ["map_chunks"]
 

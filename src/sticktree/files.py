@@ -1,19 +1,34 @@
-"""Text that is written piece by piece, for tables and trees of very many rows."""
+"""Files that appear whole or not at all, and text that is written piece by piece."""
 
 from __future__ import annotations
 
 import csv
 import io
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sticktree.io.atomic import atomically
-
-__all__ = ["csv_pieces", "write_pieces"]
+__all__ = ["atomically", "csv_pieces", "write_pieces"]
 
 LINES = 10_000  # of a table in one piece
 CHARACTERS = 1 << 16  # of small pieces that are written at once
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[Path]:
+    """Yield a temporary path next to ``path``; rename it when all is written, else remove it."""
+    with tempfile.NamedTemporaryFile(
+        dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix, delete=False
+    ) as file:
+        temporary = Path(file.name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def csv_pieces(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
@@ -21,7 +36,7 @@ def csv_pieces(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
 
     Examples
     --------
-    >>> from sticktree.io.streams import csv_pieces
+    >>> from sticktree.files import csv_pieces
     >>> "".join(csv_pieces({"row": range(2), "name": ["ape", "sea, cow"]}))
     'row,name\n0,ape\n1,"sea, cow"\n'
     """

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from sticktree import Tree, streams
-from sticktree.io.streams import csv_pieces, write_pieces
+from sticktree.files import csv_pieces, write_pieces
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 8])

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.io.atomic import atomically
-from sticktree.io.streams import csv_pieces, write_pieces
+from sticktree.files import atomically, csv_pieces, write_pieces
 from sticktree.version import __version__
 
 if TYPE_CHECKING:
