@@ -221,9 +221,8 @@ class Fitting(Clusters, Input):
         return max(every // self.n_chains, 1)
 
     def _warn_of_disagreement(self) -> None:
-        advice = self.diagnosis_.advice(limit=1.2)
-        if advice is not None:
-            warn_caller(advice, ConvergenceWarning)
+        if self.diagnosis_.verdict().agreement == "disagree":
+            warn_caller(str(self.diagnosis_.advice()), ConvergenceWarning)
 
 
 def _also_save(
