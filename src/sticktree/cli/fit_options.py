@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import check_integer
 from sticktree.cli.table_options import READING, add_reading, reading_of
-from sticktree.data.sources.reading.names import split_list
+from sticktree.data.sources.names import split_list
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture

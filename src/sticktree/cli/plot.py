@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli.run_argument import add_run, check_file, open_run
-from sticktree.data.sources.reading.names import pick_column, split_list
+from sticktree.data.sources.names import pick_column, split_list
 from sticktree.files import atomically
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sticktree.cli.table_options import READING, add_reading, read_rows, reading
 
 if TYPE_CHECKING:
     from sticktree.cli.run_folder import RunFolder
-    from sticktree.data.sources.reading import FileTable
+    from sticktree.data.sources.file_table import FileTable
 from sticktree.files import csv_pieces
 
 __all__ = ["add_to", "check_level", "new_rows"]
