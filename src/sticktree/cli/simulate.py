@@ -303,7 +303,6 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
     from sticktree.posterior.diagnostics import ConvergenceWarning
     from sticktree.present.text import tree_text
-    from sticktree.present.verdict import verdict
     from sticktree.report import write_report
 
     iris = load_iris()
@@ -319,7 +318,7 @@ def _learned(folder: Path, seed: int) -> None:
     print("The consensus of all draws; at which level branches meet, their rows, their support:\n")
     print(tree_text(mixture.tree_, max_lines=14))
     print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
-    print(f"{verdict(mixture).text}\n")
+    print(f"{mixture.diagnosis_.verdict().text}\n")
     names = [f"{one} {k}" for k, one in enumerate(species, start=1)]
     columns = [str(name) for name in iris.feature_names]
     tree = DendrogramDisplay.from_estimator(mixture, classes=species, names=names)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.tree.frame import pandas_for
 
-__all__ = ["Dataset", "fingerprint"]
+__all__ = ["Contents", "Dataset", "fingerprint"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -107,3 +107,12 @@ def fingerprint(data: FloatArray, labels: tuple[str, ...] | None) -> str:
     digest.update(np.ascontiguousarray(plain, dtype="<f8").tobytes())
     digest.update("\n".join(labels or ()).encode())
     return digest.hexdigest()
+
+
+class Contents(NamedTuple):
+    """Numbers and names."""
+
+    data: FloatArray
+    columns: tuple[str, ...]
+    labels: tuple[str, ...] | None = None
+    rows: tuple[str, ...] | None = None

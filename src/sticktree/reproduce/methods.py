@@ -132,7 +132,7 @@ def tree_methods(length: Length = FULL) -> dict[str, Method]:
     """Return the methods that give a tree."""
     from sticktree import DFPMixture, DirichletDiffusionTree
     from sticktree.peers import BayesianHierarchicalClustering, HDBSCANTree, LinkageTree
-    from sticktree.peers.linkage import LINKAGES
+    from sticktree.peers.trees import LINKAGES
 
     length = length.of_trees()
     own = {"covariance_type": "diag", "leaf_noise": "own"}
