@@ -107,7 +107,8 @@ def as_fit(made: MadeUp, n_chains: int = 2, unlabelled: int = 0) -> DFPMixture:
     """
     from sticktree.data import read_table
     from sticktree.data.preparation import Preparation
-    from sticktree.inference.specification import Specification
+    from sticktree.inference.candidates import Candidates
+    from sticktree.inference.parameters import checked
     from sticktree.posterior.diagnostics import diagnose
 
     mixture = DFPMixture(
@@ -122,9 +123,9 @@ def as_fit(made: MadeUp, n_chains: int = 2, unlabelled: int = 0) -> DFPMixture:
     preparation = Preparation.of(table.values, table.columns, standardize=True)
     mixture._preparation, mixture.columns_ = preparation, table.columns
     mixture._data = preparation.standardised(table.values)
-    specification = Specification.of(mixture._parameters())
+    specification = Candidates.of(checked(mixture._parameters()))
     columns = preparation.describe(mixture._data[:1000], None)
-    mixture._model_ = specification.candidates(columns, None)[0][1]
+    mixture._model_ = specification.models(columns, None)[0][1]
     mixture._rows = np.arange(len(made.data))
     mixture._outside = mixture._data[:0]
     mixture.n_features_in_, mixture.selection_ = made.data.shape[1], None

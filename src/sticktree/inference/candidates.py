@@ -1,22 +1,22 @@
-"""What the parameters of an estimator ask for: one model, or several to choose from."""
+"""The models that the parameters of an estimator ask for: one, or several to choose from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sticktree.checks import check_discount, check_positive
+from sticktree.errors import ParameterError
 from sticktree.model import Column, CovarianceType, LeafNoise, Model
 from sticktree.processes.divergence import (
     Concentration,
     ConstantDivergence,
-    DiffusionDivergence,
     Divergence,
     LogDivergence,
     resolve_concentration,
 )
 
-__all__ = ["Specification"]
+__all__ = ["Candidates", "check_noise"]
 
 MOST_COLUMNS = 64  # Gaussian columns for which each leaf may have a full covariance of its own
 FINEST = 1e-3  # resolution, in standardised units, of columns with a full covariance
@@ -25,11 +25,21 @@ DEEPEST = 4  # the data choose among depths up to this, and the one that was ask
 # With shared noise deeper trees may pay: on 24 drugs, 16 steps are 0.6 nats a row ahead of 4. If no
 # depth is asked for, these are candidates too. Leaves with their own noise gain nothing by them.
 DEEPER = (8, 16)
+OF_MODEL = (  # parameters that the model takes as they are
+    "scales",
+    "concentration",
+    "discount",
+    "concentration_prior",
+    "precision_prior",
+    "scale_prior",
+    "discount_prior",
+    "node_prior",
+)
 
 
 @dataclass(frozen=True, eq=False)
-class Specification:
-    """The parameters of an estimator, checked.
+class Candidates:
+    """The models that parameters ask for.
 
     Attributes
     ----------
@@ -44,70 +54,33 @@ class Specification:
     """
 
     base: Model
-    depth: Any
+    depth: int | None
     divergence: Any
     covariance_type: str
     leaf_noise: str
 
     @classmethod
-    def of(cls, parameters: dict[str, Any]) -> Specification:
-        """Check the parameters of an estimator that have to do with the model."""
-        families = {
-            "log": LogDivergence(),
-            "constant": ConstantDivergence(),
-            "diffusion": DiffusionDivergence(),
-        }
-        divergence = parameters["divergence"]
-        if isinstance(divergence, str):
-            if divergence not in families:
-                raise ValueError(
-                    'divergence must be "log", "constant", "diffusion", an array, a function or a '
-                    f"Divergence, got {divergence!r}"
-                )
-            divergence = families[divergence]
-        resolved = _resolve(divergence, _or_usual(divergence, parameters["depth"]))
-        for name, allowed in (
-            ("covariance_type", ("auto", "full", "diag", "spherical")),
-            ("leaf_noise", ("auto", "shared", "own")),
-            ("scales", ("per_level", "shared")),
-        ):
-            if parameters[name] not in allowed:
-                raise ValueError(f"{name} must be one of {allowed}, got {parameters[name]!r}")
-        if parameters["concentration"] is not None:
-            check_positive("concentration", parameters["concentration"])
-        if parameters["discount"] is not None:
-            check_discount(parameters["discount"])
+    def of(cls, parameters: Mapping[str, Any]) -> Candidates:
+        """Return what parameters ask for, each of which has been checked by itself."""
+        depth, divergence = parameters["depth"], parameters["divergence"]
+        if depth == 1 and isinstance(divergence, LogDivergence):
+            # Of one step, b(0) = log(1/0) would give every datum a place of its own and leave no
+            # level at all. A stick that breaks once is the Dirichlet process mixture.
+            divergence = ConstantDivergence(divergence.c)
+        resolved = _resolve(divergence, _or_usual(divergence, depth))
         base = Model(
             shape=resolved.alpha,
             private_step=resolved.private_step,
-            scales=parameters["scales"],
-            concentration=parameters["concentration"],
-            discount=parameters["discount"],
-            concentration_prior=_pair("concentration_prior", parameters),
-            precision_prior=_pair("precision_prior", parameters),
-            scale_prior=_pair("scale_prior", parameters),
-            discount_prior=_pair("discount_prior", parameters),
-            node_prior=_pair("node_prior", parameters),
             less_discount=isinstance(divergence, Divergence) and divergence.less_discount,
+            **{name: parameters[name] for name in OF_MODEL},
         )
-        return cls(
-            base,
-            parameters["depth"],
-            divergence,
-            parameters["covariance_type"],
-            parameters["leaf_noise"],
-        )
+        return cls(base, depth, divergence, parameters["covariance_type"], parameters["leaf_noise"])
 
-    def candidates(self, columns: tuple[Column, ...], level: int | None) -> list[tuple[str, Model]]:
-        """Return the models that are asked for, with their names; all have nodes at ``level``."""
+    def models(self, columns: tuple[Column, ...], level: int | None) -> list[tuple[str, Model]]:
+        """Return the models for columns, with their names; all have nodes at ``level``."""
         n_gaussian = sum(column.kind == "gaussian" for column in columns)
         mixed = n_gaussian < len(columns)
-        if mixed and self.leaf_noise == "shared":
-            kinds = sorted({column.kind for column in columns} - {"gaussian"})
-            raise ValueError(
-                f'leaf_noise="shared" is for gaussian columns only, got {", ".join(kinds)}; say '
-                'leaf_noise="own"'
-            )
+        check_noise(self.leaf_noise, [column.kind for column in columns])
         forms: list[tuple[LeafNoise, CovarianceType]] = []
         if self.covariance_type != "auto":
             own = mixed or self.leaf_noise == "own"
@@ -134,7 +107,7 @@ class Specification:
         return max(_resolve(self.divergence, depth).depth for depth in self._depths("shared"))
 
     def _depths(self, leaf_noise: LeafNoise) -> list[Any]:
-        """Return the depths to choose from: all that are fewer, if the data choose."""
+        """Return the depths to choose from: smaller ones too, if the data choose."""
         known = isinstance(self.divergence, LogDivergence | ConstantDivergence)
         if self.covariance_type != "auto" or not known:
             return [_or_usual(self.divergence, self.depth)]
@@ -174,20 +147,16 @@ def _or_usual(divergence: Any, depth: Any) -> Any:
 
 
 def _resolve(divergence: Any, depth: Any) -> Concentration:
-    """Resolve b(l); it is checked as a concentration, but here its name is another."""
-    try:
-        return resolve_concentration(divergence, depth)
-    except ValueError as error:
-        text = str(error)
-        if not text.startswith("depth must"):
-            text = text.replace("concentration", "divergence", 1)
-        raise ValueError(text) from None
+    return resolve_concentration(divergence, depth, name="divergence")
 
 
-def _pair(name: str, parameters: dict[str, Any]) -> tuple[float, float]:
-    value = parameters[name]
-    try:
-        first, second = value
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be two numbers greater than 0, got {value!r}") from None
-    return check_positive(f"{name}[0]", first), check_positive(f"{name}[1]", second)
+def check_noise(leaf_noise: str, kinds: Iterable[str]) -> None:
+    """Raise if leaves are to share their noise and columns have none that can be shared."""
+    others = sorted(set(kinds) - {"gaussian", "lognormal"})
+    if others and leaf_noise == "shared":
+        raise ParameterError(
+            "leaf_noise",
+            leaf_noise,
+            "own or auto unless all columns are gaussian",
+            shown=f"shared with {', '.join(others)} columns",
+        )
