@@ -138,6 +138,16 @@ def test_weights_are_repeated_rows_to_the_last_bit(leaf_noise):
     np.testing.assert_array_equal(weighted.labels_[~kept], weighted.predict(data[~kept]))
 
 
+def test_fit_predict_weighs_the_rows_as_fit_does():
+    data, weight = uneven(10), np.arange(20) % 3
+    mixture = DFPMixture(2, covariance_type="diag", **QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = mixture.fit_predict(data, sample_weight=weight)
+    assert mixture.posterior_.draws[0].n_data == weight.sum()
+    np.testing.assert_array_equal(labels, mixture.labels_)
+
+
 def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
     said = []
 

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture, Tree
-from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis
-from sticktree.present.verdict import verdict
+from sticktree.posterior.diagnostics import ConvergenceWarning
 from sticktree.report import build_report
 from sticktree.report.branches import Branches
 from sticktree.report.cloud import principal_axes
@@ -204,44 +203,6 @@ def test_the_density_is_the_predictive_one(fit, n_columns):
 
 
 # ---- words --------------------------------------------------------------------------------------
-
-
-def judged(r_hat, ess=None, n_chains=2):
-    ess = dict.fromkeys(r_hat, 500.0) if ess is None else ess
-    return verdict(
-        SimpleNamespace(
-            diagnosis_=Diagnosis(r_hat, ess), posterior_=SimpleNamespace(n_chains=n_chains)
-        )
-    )
-
-
-def test_chains_that_agree_are_said_to():
-    found = judged({"log_joint": 1.01, "nodes[2]": 1.03})
-    assert found.tone == "good"
-    assert found.text.startswith("The chains agree: the largest R-hat is 1.03 (branches at level 3")
-
-
-@pytest.mark.parametrize(
-    ("r_hat", "tone", "said"),
-    [
-        (1.08, "doubtful", "Run longer: R-hat of concentration c is 1.08"),
-        (1.6, "bad", "Run longer: R-hat of concentration c is 1.60"),
-        (np.inf, "bad", "Run longer: R-hat of concentration c is infinite"),
-    ],
-)
-def test_chains_that_disagree_are_said_to(r_hat, tone, said):
-    found = judged({"concentration": r_hat, "log_joint": 1.0, "noise": np.nan})
-    assert found.tone == tone
-    assert found.text.startswith(said)
-    assert "1 of 3 scalars" in found.text
-
-
-def test_little_evidence_is_called_that():
-    assert judged({}, {"log_joint": 90.0}, n_chains=1).text.startswith("There is one chain only")
-    assert judged({}, {}).text.startswith("There are too few draws")
-    few = judged({"log_joint": 1.0}, {"log_joint": 30.0})
-    assert few.tone == "doubtful"
-    assert "size is 30 (log joint density). That is little" in few.text
 
 
 def test_a_fit_shows_its_chains_models_and_parameters(fit):

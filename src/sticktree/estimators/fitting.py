@@ -83,7 +83,8 @@ class Fitting(Clusters, Input):
         checkpoint = self._checkpoint(given.work, known)
         if going_on:
             self._check_same(given, known)
-            schedule = self._done.prolonged(schedule.n_draws)
+            # An interrupted fit has fewer draws than were planned: its plan is given up.
+            schedule = replace(self._done, n_draws=self.posterior_.n_draws + schedule.n_draws)
             model, selection = self._model_, self.selection_
         else:
             some = given.some()
@@ -220,9 +221,8 @@ class Fitting(Clusters, Input):
         return max(every // self.n_chains, 1)
 
     def _warn_of_disagreement(self) -> None:
-        advice = self.diagnosis_.advice(limit=1.2)
-        if advice is not None:
-            warn_caller(advice, ConvergenceWarning)
+        if self.diagnosis_.verdict().agreement == "disagree":
+            warn_caller(str(self.diagnosis_.advice()), ConvergenceWarning)
 
 
 def _also_save(

@@ -230,9 +230,14 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
         """
         return self._fit(X, sample_weight, self.algorithm)
 
-    def fit_predict(self, X: npt.ArrayLike, y: object = None, **kwargs: Any) -> IntArray:  # noqa: N803
-        """Fit, and return ``labels_``."""
-        return self.fit(X, y).labels_
+    def fit_predict(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        sample_weight: Any = None,
+    ) -> IntArray:
+        """Fit, and return ``labels_``; see :meth:`fit`."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters of the model; presets have them without naming them."""

@@ -23,7 +23,7 @@ from sticktree.model import Model
 
 __all__ = ["Checkpoint"]
 
-FORMAT, VERSION = "sticktree.io.checkpoint", 2
+FORMAT, VERSION = "sticktree.checkpoint", 2
 
 
 class Checkpoint:

@@ -25,7 +25,6 @@ NARROWEST = 0.8
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
 MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
-AGREE = 1.05  # largest R-hat of chains that are said to agree
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
 TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:700px"
@@ -96,7 +95,7 @@ def html_of_fit(estimator: Any) -> str:
         ("clusters", f"{sizes.size} (of {shown} rows)"),
         ("model", model),
         ("draws", sweeps),
-        ("convergence", _convergence(estimator.diagnosis_)),
+        ("convergence", estimator.diagnosis_.verdict().text),
     ]
     if hasattr(estimator, "stream_"):
         rows.insert(1, ("batches", estimator.stream_.words()))
@@ -138,16 +137,6 @@ def _in_a_moment(estimator: Any) -> Iterator[None]:
     finally:
         if slow:
             del estimator.__dict__["get_feature_names_out"]
-
-
-def _convergence(diagnosis: Any) -> str:
-    """Say whether the chains agree."""
-    if not diagnosis.r_hat:
-        return "cannot be told: that takes two chains and a few draws"
-    advice = diagnosis.advice(limit=AGREE)
-    if advice is None:
-        return f"the chains agree: R-hat is at most {max(diagnosis.r_hat.values()):.2f}"
-    return str(advice)
 
 
 def _picture(tree: Tree) -> str:

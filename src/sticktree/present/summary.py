@@ -185,9 +185,7 @@ def summarise(
     by_level : sequence of int arrays, optional
         The flat clusters at levels 1 to the last, if they are known already.
     """
-    from sticktree.present.verdict import verdict
-
-    judged = verdict(estimator)
+    judged = estimator.diagnosis_.verdict()
     levels = estimator.posterior_.depth
     found = estimator.labels_
     if by_level is None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.posterior.diagnostics import R_HAT_LIMIT, scalar_name
 from sticktree.posterior.draws import Posterior
-from sticktree.present.verdict import R_HAT_LIMIT, scalar_name
 from sticktree.report.escaping import attribute, plain
 from sticktree.report.features import number
 from sticktree.report.tables import table

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.present.verdict import verdict
+from sticktree.posterior.diagnostics import Diagnosis
 from sticktree.report.branches import Branches
 from sticktree.report.chains import convergence_table, levels_table, traces, tree_space_words
 from sticktree.report.cloud import cloud
@@ -52,7 +52,7 @@ class Content:
         """Gather the content from a fitted estimator."""
         rows = Rows.of(estimator, names, classes)
         features = Features.of(estimator, rows)
-        judged = verdict(estimator)
+        judged = getattr(estimator, "diagnosis_", Diagnosis({}, {})).verdict()
         return cls(
             _data(estimator, rows, features),
             {
