@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import convergence, folder, imputation, mixing
-from benchmarks.folder import MissingDataError, load
+from benchmarks import data, mixing
+from benchmarks.data import MissingDataError, load
 from sticktree import datasets
 
 
@@ -13,17 +13,17 @@ def no_data(tmp_path, monkeypatch):
 
 
 def test_the_data_folder_goes_first_then_the_folder_in_the_project(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "ROOT", tmp_path)
+    monkeypatch.setattr(data, "ROOT", tmp_path)
     monkeypatch.delenv("STICKTREE_DATA", raising=False)
-    assert folder.data_folder() is None
+    assert data.data_folder() is None
     (tmp_path / "data").mkdir()
-    assert folder.data_folder() == tmp_path / "data"
+    assert data.data_folder() == tmp_path / "data"
     monkeypatch.setenv("STICKTREE_DATA", str(tmp_path))
-    assert folder.data_folder() == tmp_path
+    assert data.data_folder() == tmp_path
 
 
 def test_the_folder_in_the_project_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "ROOT", tmp_path)
+    monkeypatch.setattr(data, "ROOT", tmp_path)
     monkeypatch.delenv("STICKTREE_DATA", raising=False)
     (tmp_path / "data").mkdir()
     rows = [f"{k},{-k},{k % 15}" for k in range(600)]
@@ -52,13 +52,13 @@ def test_a_data_folder_that_is_not_there_is_no_other_error(tmp_path, monkeypatch
 @pytest.mark.parametrize(
     ("part", "files"),
     [
-        (mixing, ("r15", "aggregation", "glass")),
-        (convergence, ("r15", "aggregation", "glass")),
-        (imputation, ("ccle",)),
+        (mixing.mixing, ("r15", "aggregation", "glass")),
+        (mixing.convergence, ("r15", "aggregation", "glass")),
+        (mixing.imputation, ("ccle",)),
     ],
 )
 def test_without_data_rows_are_skipped(part, files):
-    verdicts = [row.verdict for row in part.rows()]
+    verdicts = [row.verdict for row in part()]
     assert verdicts == [
         f"skipped: set STICKTREE_DATA to a folder with {file}.csv" for file in files
     ]
