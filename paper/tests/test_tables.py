@@ -1,17 +1,15 @@
 import numpy as np
 import pytest
 
-from sticktree.reproduce import paper, purity, table1
-from sticktree.reproduce.elsewhere import measured_elsewhere
-from sticktree.reproduce.evidence import class_normals, mixture_of
-from sticktree.reproduce.markdown import table
-from sticktree.reproduce.methods import FULL, OURS, QUICK
-from sticktree.reproduce.output import sweeps_of
-from sticktree.reproduce.remarks import ON_METHODS, ON_SETS, remarks_on
-from sticktree.reproduce.results import Key, Result
-from sticktree.reproduce.splits import SETS
-from sticktree.reproduce.unreachable import markdown as unreachable
-from sticktree.reproduce.work import CLASS_NORMALS
+from sticktree_paper import published, purity, table1
+from sticktree_paper.methods import FULL, OURS, QUICK
+from sticktree_paper.output import sweeps_of
+from sticktree_paper.published import measured_elsewhere
+from sticktree_paper.results import Key, Result, table
+from sticktree_paper.splits import SETS
+from sticktree_paper.table1 import ON_METHODS, ON_SETS, remarks_on
+from sticktree_paper.table1 import evidence_markdown as unreachable
+from sticktree_paper.work import CLASS_NORMALS, class_normals, mixture_of
 
 
 def result(name, method, split, values, part="density"):
@@ -89,8 +87,8 @@ def test_the_best_of_all_others_is_named_first():
 
 
 def test_all_of_the_papers_sets_are_prepared():
-    assert paper.DENSITY.keys() <= SETS.keys()
-    for row in paper.DENSITY.values():
+    assert published.DENSITY.keys() <= SETS.keys()
+    for row in published.DENSITY.values():
         assert row.keys() == table1.PAPERS.keys()
 
 

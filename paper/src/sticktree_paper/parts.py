@@ -10,13 +10,12 @@ from pathlib import Path
 
 from sticktree.checks import check_integer
 from sticktree.datasets import MissingDataError, load
-from sticktree.reproduce.methods import FULL, QUICK, Length
-from sticktree.reproduce.output import PARTS, Folder
-from sticktree.reproduce.purity import PURITY_SETS
-from sticktree.reproduce.results import Key, Result, ResultsFile
-from sticktree.reproduce.run import run
-from sticktree.reproduce.splits import SETS
-from sticktree.reproduce.work import N_SPLITS, density_keys, evidence_keys, purity_keys
+from sticktree_paper.methods import FULL, QUICK, Length
+from sticktree_paper.output import PARTS, Folder
+from sticktree_paper.purity import PURITY_SETS
+from sticktree_paper.results import Key, Result, ResultsFile
+from sticktree_paper.splits import SETS
+from sticktree_paper.work import N_SPLITS, density_keys, evidence_keys, purity_keys, run
 
 __all__ = ["PARTS", "TABLE_1", "reproduce"]
 
@@ -91,7 +90,7 @@ def reproduce(
     quick : bool, default=False
         Only show that all runs: a few sets and splits, and chains far too short to judge by.
     sets : sequence of str or None
-        Prepared sets of Table 1, see ``sticktree.reproduce.splits.SETS``; None are the paper's.
+        Prepared sets of Table 1, see ``sticktree_paper.splits.SETS``; None are the paper's.
     n_splits : int or None
         How many splits; None is 10, or 2 if quick.
     n_jobs : int or None
@@ -161,7 +160,7 @@ def _glass(job: Job) -> None:
 
 
 def _figure(part: str, job: Job) -> None:
-    from sticktree.reproduce.figures import make
+    from sticktree_paper.figures import make
 
     try:
         made = make(part, quick=job.quick, n_jobs=job.n_jobs)

@@ -15,10 +15,9 @@ from sticktree import DFPMixture, DirichletDiffusionTree, Tree
 from sticktree.datasets import MissingDataError, load
 from sticktree.engine.draw import Draw
 from sticktree.posterior.diagnostics import ConvergenceWarning
-from sticktree.reproduce import figure_density, figure_trees
-from sticktree.reproduce.figure_shape import Parsimony, Shape, typical_draw
-from sticktree.reproduce.figure_trees import with_rows
-from sticktree.reproduce.figures import FIGURES, figure_1, figure_2, figure_3, figure_4, make
+from sticktree_paper import figure_trees, figures
+from sticktree_paper.figure_trees import Parsimony, Shape, typical_draw, with_rows
+from sticktree_paper.figures import FIGURES, figure_1, figure_2, figure_3, figure_4, make
 
 SMALL = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 
@@ -259,7 +258,7 @@ def test_figure_3_without_its_data(monkeypatch):
     monkeypatch.setattr("sticktree.datasets.load", absent)
     with pytest.raises(MissingDataError):
         make("fig3", quick=True)
-    assert figure_density.SETS == ("aggregation", "r15")
+    assert figures.SETS == ("aggregation", "r15")
 
 
 def test_parts_that_are_none():

@@ -1,13 +1,16 @@
-"""Results kept on disk, one line each, so that an interrupted run goes on where it was."""
+"""Results: computed several at a time, kept on disk one line each, and shown as tables.
+
+What is done is kept at once, so that an interrupted run goes on where it was.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["Key", "Result", "ResultsFile", "by_method"]
+__all__ = ["Key", "Result", "ResultsFile", "by_method", "table"]
 
 
 @dataclass(frozen=True)
@@ -92,3 +95,26 @@ def by_method(results: Iterable[Result], value: str) -> dict[str, dict[int, floa
         if value in result.values:
             found.setdefault(result.key.method, {})[result.key.split] = result.values[value]
     return found
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table; its columns are as wide as what is in them, so that text reads well too.
+
+    Examples
+    --------
+    >>> print(table(["set", "rows"], [["R15", "600"]]))
+    | set | rows |
+    | --- | ---- |
+    | R15 | 600  |
+    """
+    cells = [[_cell(text) for text in row] for row in (header, *rows)]
+    widths = [max(3, *(len(row[k]) for row in cells)) for k in range(len(header))]
+    cells.insert(1, ["-" * width for width in widths])
+    return "\n".join(
+        "| " + " | ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) + " |"
+        for row in cells
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

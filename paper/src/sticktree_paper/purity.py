@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sticktree.reproduce import paper
-from sticktree.reproduce.markdown import table
-from sticktree.reproduce.methods import OURS
-from sticktree.reproduce.results import Result
-from sticktree.reproduce.splits import title_of
+from sticktree_paper import published
+from sticktree_paper.methods import OURS
+from sticktree_paper.results import Result, table
+from sticktree_paper.splits import title_of
 
 __all__ = ["PURITY_SETS", "PurityLine", "markdown", "purity_lines"]
 
@@ -131,7 +130,7 @@ def _verdict(lines: Sequence[PurityLine]) -> str:
 
 
 def _papers() -> str:
-    told = ", ".join(f"{value:.4f} ({method})" for method, value in paper.GLASS_PURITY.items())
+    told = ", ".join(f"{value:.4f} ({method})" for method, value in published.GLASS_PURITY.items())
     return (
         f"The paper reports {told}. Its figure for average linkage comes out over pairs with "
         "columns scaled to the range from 0 to 1."

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import sticktree
-from sticktree.reproduce.fingerprint import code_digest
 
-__all__ = ["FULL", "OURS", "QUICK", "Length", "Method", "density_methods", "tree_methods"]
+__all__ = [
+    "FULL",
+    "OURS",
+    "QUICK",
+    "Length",
+    "Method",
+    "code_digest",
+    "density_methods",
+    "tree_methods",
+]
 
 OURS = "DFP"
 NOT_IN_RESULTS = {"n_jobs", "progress", "random_state", "checkpoint", "warm_start", "level"}
@@ -29,6 +41,21 @@ SHORTER = {"d31": 60, "ccle": 50, "ccle-dequantised": 50, "ccle-gaps": 20}
 
 ONCE_A_SET = ("DFP as in the paper", "PYDT")
 """Not repeated on dequantised rows, to save time: one has the paper's figures, one is like DDT."""
+
+
+NO_PART_IN_RESULTS = {
+    "cli",
+    "datasets",  # rows have a digest of their own
+    "display.py",
+    "files.py",
+    "io",
+    "metrics",  # these and peers have digests of their own
+    "peers",
+    "plotting",
+    "present",
+    "report",
+}
+"""What of the library's code a fit does not run."""
 
 
 @dataclass(frozen=True)
@@ -179,3 +206,30 @@ def _settings(estimator: Any) -> Iterator[str]:
     for name, value in sorted(estimator.get_params().items()):
         if name not in NOT_IN_RESULTS:
             yield f"{name}={value!r}"
+
+
+@cache
+def code_digest(part: str | None = None) -> str:
+    """Return a digest of all code that a fit may run; comments and docstrings do not count.
+
+    ``part`` is the name of one of the library's packages, to take only its code.
+    """
+    folder = Path(sticktree.__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        place = path.relative_to(folder)
+        if place.parts[0] == part or (part is None and place.parts[0] not in NO_PART_IN_RESULTS):
+            digest.update(place.as_posix().encode())
+            digest.update(meaning(path.read_text(encoding="utf-8")).encode())
+    return digest.hexdigest()[:12]
+
+
+def meaning(source: str) -> str:
+    """Return the syntax tree of some code without its docstrings, as text."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                node.body = node.body[1:]
+    return ast.dump(tree)

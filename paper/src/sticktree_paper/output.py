@@ -13,12 +13,10 @@ from typing import Any
 
 from sticktree.cli.run_folder import environment
 from sticktree.files import atomically
-from sticktree.reproduce import purity, table1
-from sticktree.reproduce.fingerprint import code_digest
-from sticktree.reproduce.methods import QUICK, Length
-from sticktree.reproduce.results import Result
-from sticktree.reproduce.splits import SETS
-from sticktree.reproduce.unreachable import markdown as evidence
+from sticktree_paper import purity, table1
+from sticktree_paper.methods import QUICK, Length, code_digest
+from sticktree_paper.results import Result
+from sticktree_paper.splits import SETS
 
 __all__ = ["PARTS", "Folder", "sweeps_of"]
 
@@ -56,7 +54,10 @@ class Folder:
         bounds = [result for result in results if result.key.part == "evidence"]
         self._write_csv("density-by-split.csv", _rows_of(results))
         self._write_csv("density.csv", [_plain(one) for one in table1.density_lines(densities)])
-        text = [*table1.markdown(densities, sweeps_of(length)), *evidence(densities, bounds)]
+        text = [
+            *table1.markdown(densities, sweeps_of(length)),
+            *table1.evidence_markdown(densities, bounds),
+        ]
         self._write_part("table1", [*text, *_left_out(absent)], results, length)
 
     def write_purity(

@@ -1,15 +1,20 @@
-"""The fits that Figures 3 and 4 show."""
+"""The fits that Figures 3 and 4 show, and what making a figure gives."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from sticktree.datasets import Dataset
-    from sticktree.estimators.mixture import DFPMixture
+    from matplotlib.figure import Figure
 
-__all__ = ["agreement", "density_fits", "quietly_fitted", "tree_fits"]
+    from sticktree import DFPMixture
+    from sticktree.datasets import Dataset
+    from sticktree_paper.figure_trees import Parsimony
+
+__all__ = ["Made", "agreement", "density_fits", "quietly_fitted", "tree_fits"]
 
 DENSITIES: dict[bool, dict[str, Any]] = {
     False: {"n_chains": 4, "n_warmup": 400, "n_draws": 400},
@@ -35,7 +40,7 @@ def density_fits(
     sets: list[Dataset], *, seed: int, quick: bool, n_jobs: int | None, progress: bool | None
 ) -> dict[str, DFPMixture]:
     """Return a fit of each set by its title, for Figure 3."""
-    from sticktree.estimators.mixture import DFPMixture
+    from sticktree import DFPMixture
 
     return {
         one.title: quietly_fitted(
@@ -61,8 +66,7 @@ def tree_fits(
 
     Both have one covariance for the noise of all leaves, which is learned.
     """
-    from sticktree.estimators.mixture import DFPMixture
-    from sticktree.estimators.presets import DirichletDiffusionTree
+    from sticktree import DFPMixture, DirichletDiffusionTree
 
     settings: dict[str, Any] = {
         "covariance_type": "full",
@@ -93,3 +97,25 @@ def agreement(mixture: DFPMixture) -> str:
     posterior = mixture.posterior_
     worst = max(mixture.diagnosis_.r_hat.values(), default=float("nan"))
     return f"{posterior.n_chains} chains of {posterior.n_draws} draws, largest R-hat {worst:.2f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A figure of the paper made anew, and what to write below it.
+
+    Attributes
+    ----------
+    title : str
+        A few words for a heading.
+    caption : str
+        What is to be seen, and how it was made.
+    figures : list of (str, matplotlib Figure)
+        Pictures, each with a name for its file.
+    parsimony : mapping of str to Parsimony
+        Of Figure 4: by the name of the model, how its trees branch over all draws.
+    """
+
+    title: str
+    caption: str
+    figures: list[tuple[str, Figure]]
+    parsimony: Mapping[str, Parsimony] = field(default_factory=dict)

@@ -23,12 +23,12 @@ The page is index.md in the folder, beside CSV files, figures and provenance.jso
 as soon as it is done: the same command goes on where it was interrupted, and does nothing twice.
 
 Data sets are looked for in --data, then in the cache, then downloaded; those that are nowhere are
-left out, and it is said which.
+left out, and the page says which.
 
 examples:
     sticktree reproduce --quick
     sticktree reproduce table1 --sets glass-dequantised iris --splits 3
-    sticktree reproduce all -o paper --jobs 4
+    sticktree reproduce all -o results --jobs 4
 """
 
 
@@ -59,7 +59,7 @@ def run_reproduce(options: argparse.Namespace) -> None:
     from sticktree.plotting.style import pyplot
 
     pyplot().switch_backend("agg")  # files only: no window system needed
-    from sticktree.reproduce import reproduce
+    from sticktree_paper import reproduce
 
     try:
         page = reproduce(

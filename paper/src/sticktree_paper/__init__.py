@@ -5,6 +5,6 @@ with tables (CSV and Markdown), figures, and how they were made. An interrupted 
 was.
 """
 
-from sticktree.reproduce.parts import PARTS, reproduce
+from sticktree_paper.parts import PARTS, reproduce
 
 __all__ = ["PARTS", "reproduce"]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from sticktree.datasets import Dataset
-from sticktree.reproduce.parts import TABLE_1
-from sticktree.reproduce.splits import (
+from sticktree_paper.parts import TABLE_1
+from sticktree_paper.splits import (
     SETS,
     Prepared,
     dequantised,

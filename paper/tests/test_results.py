@@ -1,8 +1,18 @@
 import json
+from pathlib import Path
 
-from sticktree.reproduce.fingerprint import code_digest, meaning
-from sticktree.reproduce.methods import FULL, OURS, QUICK, density_methods, tree_methods
-from sticktree.reproduce.results import Key, Result, ResultsFile, by_method
+import sticktree
+from sticktree_paper.methods import (
+    FULL,
+    NO_PART_IN_RESULTS,
+    OURS,
+    QUICK,
+    code_digest,
+    density_methods,
+    meaning,
+    tree_methods,
+)
+from sticktree_paper.results import Key, Result, ResultsFile, by_method
 
 
 def result(split, value=-1.5, method="m"):
@@ -65,3 +75,9 @@ def test_comments_do_not_change_what_code_means():
         "def f(x): return x + 1"
     )
     assert meaning("def f(x): return x + 1") != meaning("def f(x): return x + 2")
+
+
+def test_what_takes_no_part_in_results_is_still_there():
+    library = Path(sticktree.__file__).parent
+    assert [name for name in NO_PART_IN_RESULTS if not (library / name).exists()] == []
+    assert code_digest("peers") != code_digest("metrics") != code_digest()
