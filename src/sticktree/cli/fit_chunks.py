@@ -40,7 +40,7 @@ class LargeFile:
 
 def is_large(name: str, chosen: dict[str, Any]) -> bool:
     """Return whether a file is to be read in chunks: if it is large, and can be."""
-    from sticktree.data.sources.reading.folders import is_table
+    from sticktree.data.sources.files import is_table
 
     path = Path(name)
     if chosen.get("algorithm") == "gibbs" or name == "-" or not path.exists():
@@ -54,7 +54,7 @@ def is_large(name: str, chosen: dict[str, Any]) -> bool:
         return False
     if path.suffix.lower() == ".npy" and path.stat().st_size < LARGE_BYTES // 8:
         return False  # of single bytes each
-    from sticktree.data.sources.chunks.opening import open_unchecked
+    from sticktree.data.sources.formats import open_unchecked
 
     try:
         n_rows, n_columns = open_unchecked(path).shape
@@ -79,8 +79,8 @@ def check_shared(name: str, chosen: dict[str, Any]) -> None:
 
 def open_large(name: str) -> LargeFile:
     """Open a large file; its content is hashed, which reads it once."""
-    from sticktree.data.sources.chunks.opening import open_unchecked
-    from sticktree.data.sources.reading.folders import content_hash, format_of
+    from sticktree.data.sources.files import content_hash, format_of
+    from sticktree.data.sources.formats import open_unchecked
 
     path = Path(name)
     table = open_unchecked(path)
@@ -118,7 +118,7 @@ def _columns(table: ChunkedTable) -> Columns:
     import numpy as np
 
     from sticktree.data import read_table
-    from sticktree.data.sources.reading.formats import load_pandas
+    from sticktree.data.sources.files import load_pandas
 
     some = table.read(0, LOOKED_AT)
     some[:, np.isnan(some).all(axis=0)] = 0.5  # there may be values further down

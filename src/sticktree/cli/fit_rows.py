@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli.fit_options import naming_options
 from sticktree.cli.table_options import telling_options
-from sticktree.data.sources.reading.dialect import is_number
+from sticktree.data.sources.file_table import is_number
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
-    from sticktree.data.sources.reading import FileTable
+    from sticktree.data.sources.file_table import FileTable
 
 __all__ = ["Rows", "checked_columns", "fitted_columns", "rows_of", "spoken_columns"]
 
@@ -41,7 +41,7 @@ def fitted_columns(
     names: list[str], chosen: dict[str, Any]
 ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
     """Return which columns are fitted, kinds that were declared, and the roles of the others."""
-    from sticktree.data.sources.reading.names import pick_column, pick_columns
+    from sticktree.data.sources.names import pick_column, pick_columns
 
     def named(option: str, pick: Any, wanted: Any) -> Any:
         try:

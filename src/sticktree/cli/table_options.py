@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.data.sources.reading.names import split_list
+from sticktree.data.sources.names import split_list
 
 if TYPE_CHECKING:
-    from sticktree.data.sources.reading import CellError, FileTable
+    from sticktree.data.sources.file_table import CellError, FileTable
 
 __all__ = ["READING", "add_reading", "read_rows", "reading_of", "telling_options"]
 
@@ -73,8 +73,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def read_rows(name: str, reading: dict[str, Any]) -> FileTable:
     """Read a file, or standard input for ``-``, and tell what is to be told about it."""
-    from sticktree.data.sources.reading import read_bytes, read_file
-    from sticktree.data.sources.reading.folders import read_folder
+    from sticktree.data.sources.files import read_bytes, read_file, read_folder
 
     with telling_options():
         if name == "-":
@@ -89,7 +88,7 @@ def read_rows(name: str, reading: dict[str, Any]) -> FileTable:
 
 
 def _existing(path: Path) -> Path:
-    from sticktree.data.sources.reading.folders import is_table
+    from sticktree.data.sources.files import is_table
 
     if path.is_file():
         return path
@@ -110,7 +109,7 @@ def _existing(path: Path) -> Path:
 @contextmanager
 def telling_options(*, fitting: bool = False) -> Iterator[None]:
     """Add to an error about a cell, or the reading, which option would mend it."""
-    from sticktree.data.sources.reading import CellError
+    from sticktree.data.sources.file_table import CellError
 
     try:
         yield
