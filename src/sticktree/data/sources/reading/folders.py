@@ -9,6 +9,7 @@ from typing import Any
 
 from sticktree.data.sources.reading.file_table import FileTable
 from sticktree.data.sources.reading.formats import load_pandas
+from sticktree.errors import ParameterError
 
 __all__ = ["content_hash", "format_of", "is_table", "read_folder"]
 
@@ -21,7 +22,9 @@ def read_folder(path: Path, *, missing: Sequence[str] = (), **options: Any) -> F
 
     for name, value in options.items():
         if name not in ("format", "encoding") and value is not None:
-            raise ValueError(f"{name} has no meaning for a folder such as {path}: leave it out")
+            raise ParameterError(
+                name, value, f"left out for a folder such as {path}, where it has no meaning"
+            )
     table = open_table(path)
     names = table.names or [f"x{k}" for k in range(table.n_columns)]
     frame = load_pandas().DataFrame(table.read(0, table.n_rows), columns=list(names))

@@ -19,6 +19,7 @@ import numpy as np
 from sticktree.data.sources.reading.dialect import WHITESPACE, find_delimiter, names_in_first_row
 from sticktree.data.sources.reading.file_table import FileTable
 from sticktree.data.sources.reading.names import distinct
+from sticktree.errors import ParameterError
 
 __all__ = ["FORMATS", "load_pandas", "read_bytes", "read_file"]
 
@@ -96,12 +97,15 @@ def read_bytes(
     if format is None:
         format = SUFFIXES.get(Path(inner).suffix.lower())
         if format is None:
-            raise ValueError(
-                f"format of {name} is not known by its ending: say which of {', '.join(FORMATS)} "
-                "it is"
+            raise ParameterError(
+                "format",
+                None,
+                f"given, as {name} does not tell it by its ending",
+                f"choose from {', '.join(FORMATS)}",
+                shown="nothing",
             )
     elif format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        raise ParameterError("format", format, f"one of {', '.join(FORMATS)}")
     load_pandas()
     source["format"] = format
     if format == "parquet":
@@ -146,12 +150,15 @@ def _decoded(content: bytes, name: str, encoding: str | None) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"encoding of {name} is not {error.encoding}: byte {error.start} cannot be read; older "
-            "files are often in latin-1 or cp1252"
+        raise ParameterError(
+            "encoding",
+            encoding,
+            f"that of {name}",
+            "older files are often in latin-1 or cp1252",
+            shown=f"{error.encoding}, by which byte {error.start} cannot be read",
         ) from None
     except LookupError:
-        raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from None
+        raise ParameterError("encoding", encoding, "one that Python knows") from None
 
 
 def _text(
@@ -169,9 +176,8 @@ def _text(
     if delimiter is None:
         delimiter = find_delimiter(text)
     if len(decimal) != 1 or decimal == delimiter:
-        raise ValueError(
-            f"decimal must be one character other than the delimiter {delimiter!r}, got {decimal!r}"
-        )
+        expected = f"one character other than the delimiter {delimiter!r}"
+        raise ParameterError("decimal", decimal, expected)
     try:
         frame = pandas.read_csv(
             io.StringIO(text),
