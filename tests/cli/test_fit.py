@@ -77,7 +77,7 @@ def test_the_files_agree_with_the_model(finished):
 
 
 def test_the_command_line_and_python_give_the_same_draws(finished, flowers):
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file(flowers).typed(["länge", "width (cm)"])
     quick = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2}

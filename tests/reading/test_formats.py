@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree.data.sources.reading import CellError, read_bytes, read_file
+from sticktree.data.sources.file_table import CellError
+from sticktree.data.sources.files import read_bytes, read_file
 
 PLAIN = "name,länge,sex\n007,1.5,f\n008,NA,m\n"
 

@@ -109,7 +109,7 @@ def _labels(folder: RunFolder, options: argparse.Namespace) -> Sequence[str | No
 
 
 def _column(table: Any, wanted: str) -> list[str | None]:
-    from sticktree.data.sources.reading.names import pick_column
+    from sticktree.data.sources.names import pick_column
 
     words: list[str | None] = table.words(pick_column(table.names, wanted))
     return words

@@ -33,11 +33,11 @@ from sticktree.cli.table import (
     read_rows,
     rows_of,
 )
-from sticktree.data.sources.dask.lost import ClusterLostError
+from sticktree.data.sources.dask.session import ClusterLostError
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
-    from sticktree.data.sources.reading import FileTable
+    from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
     from sticktree.present.summary import Summary
 
@@ -257,7 +257,7 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
     if options.scheduler is None:
         _sample(estimator, rows)
         return
-    from sticktree.data.sources.dask.files import connected, dask_table
+    from sticktree.data.sources.dask.lazy import connected, dask_table
 
     with connected(options.scheduler):
         _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))

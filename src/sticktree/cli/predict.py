@@ -14,7 +14,7 @@ from sticktree.files import csv_pieces
 
 if TYPE_CHECKING:
     from sticktree.cli.run_folder import RunFolder
-    from sticktree.data.sources.reading import FileTable
+    from sticktree.data.sources.file_table import FileTable
 
 __all__ = ["CLUSTER", "PREDICT", "check_level", "new_rows"]
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.data.sources.reading.dialect import is_number
-from sticktree.data.sources.reading.names import pick_column, pick_columns, split_list
+from sticktree.data.sources.file_table import is_number
+from sticktree.data.sources.names import pick_column, pick_columns, split_list
 from sticktree.errors import ParameterError
 from sticktree.inference.parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
-    from sticktree.data.sources.chunks.table import ChunkedTable
-    from sticktree.data.sources.reading import CellError, FileTable
+    from sticktree.data.sources.file_table import CellError, FileTable
+    from sticktree.data.sources.tables import ChunkedTable
 
 __all__ = [
     "READING",
@@ -117,8 +117,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
 
 def read_rows(name: str, reading: dict[str, Any]) -> FileTable:
     """Read a file, or standard input for ``-``, and print notes on how it was read."""
-    from sticktree.data.sources.reading import read_bytes, read_file
-    from sticktree.data.sources.reading.folders import read_folder
+    from sticktree.data.sources.files import read_bytes, read_file, read_folder
 
     with telling_options():
         if name == "-":
@@ -133,7 +132,7 @@ def read_rows(name: str, reading: dict[str, Any]) -> FileTable:
 
 
 def _existing(path: Path) -> Path:
-    from sticktree.data.sources.reading.folders import is_table
+    from sticktree.data.sources.files import is_table
 
     if path.is_file():
         return path
@@ -154,7 +153,7 @@ def _existing(path: Path) -> Path:
 @contextmanager
 def telling_options(*, fitting: bool = False) -> Iterator[None]:
     """Have errors about a cell, or about reading, name the option that would mend it."""
-    from sticktree.data.sources.reading import CellError
+    from sticktree.data.sources.file_table import CellError
 
     try:
         yield
@@ -328,7 +327,7 @@ class LargeFile:
 
 def is_large(name: str, chosen: dict[str, Any]) -> bool:
     """Return whether a file is to be read in chunks: if it is large, and can be."""
-    from sticktree.data.sources.reading.folders import is_table
+    from sticktree.data.sources.files import is_table
 
     path = Path(name)
     if chosen.get("algorithm") == "gibbs" or name == "-" or not path.exists():
@@ -342,7 +341,7 @@ def is_large(name: str, chosen: dict[str, Any]) -> bool:
         return False
     if path.suffix.lower() == ".npy" and path.stat().st_size < LARGE_BYTES // 8:
         return False  # of single bytes each
-    from sticktree.data.sources.chunks.opening import open_unchecked
+    from sticktree.data.sources.formats import open_unchecked
 
     try:
         n_rows, n_columns = open_unchecked(path).shape
@@ -367,8 +366,8 @@ def check_shared(name: str, chosen: dict[str, Any]) -> None:
 
 def open_large(name: str) -> LargeFile:
     """Open a large file; its content is hashed, which reads it once."""
-    from sticktree.data.sources.chunks.opening import open_unchecked
-    from sticktree.data.sources.reading.folders import content_hash, format_of
+    from sticktree.data.sources.files import content_hash, format_of
+    from sticktree.data.sources.formats import open_unchecked
 
     path = Path(name)
     table = open_unchecked(path)
@@ -406,7 +405,7 @@ def _columns(table: ChunkedTable) -> Columns:
     import numpy as np
 
     from sticktree.data import read_table
-    from sticktree.data.sources.reading.formats import load_pandas
+    from sticktree.data.sources.files import load_pandas
 
     some = table.read(0, LOOKED_AT)
     some[:, np.isnan(some).all(axis=0)] = 0.5  # there may be values further down

@@ -156,7 +156,7 @@ class Family(Allowed):
 
         if not isinstance(value, str):
             return value  # it is checked together with the depth
-        families = (LogDivergence, ConstantDivergence, DiffusionDivergence)
+        families: tuple[Any, ...] = (LogDivergence, ConstantDivergence, DiffusionDivergence)
         for choice, family in zip(self.choices, families, strict=True):
             if value == choice:
                 return family()
