@@ -1,6 +1,6 @@
 """Write api/parameters.md: the table of parameters, as the library has it.
 
-Run it when a parameter changes: ``python docs/make_parameters.py``. A test tells if it was forgotten.
+Run it when a parameter changes: ``python docs/make_parameters.py``; a test fails until then.
 """
 
 from __future__ import annotations

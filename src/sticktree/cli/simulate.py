@@ -83,7 +83,8 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
         choices=["log", "constant", "diffusion"],
         help="how the concentration depends on the level: log is the paper's, "
         "c·log((T−l)/(T−l−1)), whose last step gives every datum a place of its own; diffusion "
-        "is that less the discount: a diffusion tree in fine steps; dfp only [log; constant at depth 1]",
+        "is that less the discount: a diffusion tree in fine steps; dfp only "
+        "[log; constant at depth 1]",
     )
     tree.add_argument(
         "--concentration",
