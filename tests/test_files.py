@@ -5,13 +5,13 @@ import io
 
 import pytest
 
-from sticktree import Tree, streams
+from sticktree import Tree, files
 from sticktree.files import csv_pieces, write_pieces
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 8])
 def test_csv_in_pieces_is_the_table(monkeypatch, n_rows):
-    monkeypatch.setattr(streams, "LINES", 4)
+    monkeypatch.setattr(files, "LINES", 4)
     columns = {"row": range(n_rows), "name": [f'a "{k}",\nb' for k in range(n_rows)]}
     pieces = list(csv_pieces(columns))
     assert len(pieces) == max(1, -(-n_rows // 4))

@@ -2,12 +2,13 @@ import csv
 import json
 import subprocess
 import sys
+from importlib import metadata
 
 import numpy as np
 import pytest
 
 from sticktree import Tree, __version__
-from sticktree.cli import main
+from sticktree.cli import COMMANDS, Command, main
 from sticktree.present.text import format_index
 from sticktree.tree.json import tree_from_json
 
@@ -217,3 +218,58 @@ def test_demo_without_matplotlib_says_what_to_install(tmp_path, capsys, monkeypa
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     assert main(["demo", "-o", str(tmp_path)]) == 1
     assert "pip install sticktree[plot]" in capsys.readouterr().err
+
+
+# ---- commands of other packages ------------------------------------------------------------------
+
+
+def greet(options):
+    print(f"hello {options.whom}")
+
+
+GREET = Command("Greet somebody.", lambda parser: parser.add_argument("whom"), greet)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Have packages installed that add commands: one that works, one that is broken."""
+    places = {"greet": f"{__name__}:GREET", "broken": "no.such.package:COMMAND"}
+    entries = [metadata.EntryPoint(name, at, "sticktree.commands") for name, at in places.items()]
+    monkeypatch.setattr(
+        metadata, "entry_points", lambda group: [e for e in entries if e.group == group]
+    )
+
+
+@pytest.mark.usefixtures("installed")
+def test_another_package_can_add_a_command(told):
+    assert told("greet", "you") == (0, "hello you\n", "")
+    assert "    greet " in told("--help")[1]
+    assert "usage: sticktree greet [-h] whom" in told("greet", "--help")[1]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_command_that_cannot_be_loaded_does_not_break_the_others(told):
+    code, _, err = told("broken")
+    assert code == 1
+    assert err == "sticktree broken: cannot load no.such.package:COMMAND: No module named 'no'\n"
+    assert told("greet", "you")[0] == 0
+    assert told("simulate", "-n", "1", "-o", "-")[0] == 0
+
+
+def test_the_command_of_a_package_that_is_not_installed_says_how_to_get_it(told, monkeypatch):
+    monkeypatch.delitem(COMMANDS, "reproduce", raising=False)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [])
+    code, _, err = told("reproduce", "--quick")
+    assert code == 1
+    assert "pip install ./paper" in err
+    assert "    reproduce " in told("--help")[1]
+
+
+def test_a_command_imports_no_module_of_another():
+    program = "import sys; from sticktree.cli import main; main(['simulate', '-n', '1', '-o', '-'])"
+    program += "; print(*(name for name in sys.modules if name.startswith('sticktree.cli.')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert set(done.stdout.splitlines()[-1].split()) == {
+        "sticktree.cli.simulate",
+        "sticktree.cli.output",
+    }

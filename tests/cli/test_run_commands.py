@@ -15,7 +15,7 @@ from sticktree.cli import COMMANDS
 from sticktree.cli.run_folder import RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
-NAMES = [command.__name__.rsplit(".", 1)[1] for command in COMMANDS]
+NAMES = list(COMMANDS)
 ON_RUNS = [name for name in NAMES if name not in ("fit", "demo", "simulate", "reproduce")]
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from sticktree.cli import Command, StoppedError
 from sticktree.cli.fit_chunks import LargeFile, check_shared, is_large, large_rows, open_large
 from sticktree.cli.fit_options import (
     LASTING,
@@ -24,7 +25,6 @@ from sticktree.cli.fit_options import (
     naming_options,
 )
 from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
-from sticktree.cli.interruption import Interrupted, LostError
 from sticktree.cli.output import seed_of
 from sticktree.cli.run_folder import FILES, RunFolder, environment
 from sticktree.cli.table_options import READING, read_rows
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
     from sticktree.present.summary import Summary
 
-__all__ = ["add_to"]
+__all__ = ["FIT"]
 
-EPILOG = """\
+FIT_EPILOG = """\
 The folder gets plain files:
   clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
@@ -70,17 +70,8 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "fit",
-        help="learn a tree of clusters from a file",
-        description="Learn a tree of clusters from a table in a file, and write all answers to a "
-        "folder.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="fit", parser=parser)
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "data",
         nargs="?",
@@ -100,7 +91,7 @@ def add_to(commands: Any) -> None:
     add_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_fit(options: argparse.Namespace) -> None:
     """Fit and write."""
     began = time.monotonic()
     folder = RunFolder(options.output)
@@ -155,15 +146,16 @@ def run(options: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
-        raise Interrupted(
+        raise StoppedError(
             f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
         ) from None
     except ClusterLostError as error:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
-        raise LostError(
+        raise StoppedError(
             f"{error.what}; go on with: sticktree fit -o {shlex.quote(options.output)} --resume "
-            "--scheduler and the address of a scheduler"
+            "--scheduler and the address of a scheduler",
+            code=1,
         ) from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
     summary = _finish(folder, estimator, record, rows)
@@ -323,3 +315,11 @@ def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> Non
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+FIT = Command(
+    "Learn a tree of clusters from a table in a file, and write all answers to a folder.",
+    add_fit,
+    run_fit,
+    FIT_EPILOG,
+)

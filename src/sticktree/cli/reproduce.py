@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import Any
 
-from sticktree.cli.interruption import Interrupted
+from sticktree.cli import Command, StoppedError
 
-__all__ = ["add_to"]
+__all__ = ["REPRODUCE"]
 
-EPILOG = """\
+REPRODUCE_EPILOG = """\
 parts:
     table1      test log density of every method, on the same ten splits of each set
     glass       purity of trees on Glass, R15, Aggregation and a synthetic set
@@ -33,17 +32,8 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "reproduce",
-        help="the paper's tables and figures, with every peer beside them",
-        description="Make the tables and figures of the paper anew, and measure every peer on the "
-        "same splits.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="reproduce", parser=parser)
+def add_reproduce(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("parts", nargs="*", metavar="PART", help="what to make, see below [all]")
     parser.add_argument(
         "-o", "--output", default="paper", metavar="FOLDER", help="where everything goes [paper]"
@@ -60,7 +50,7 @@ def add_to(commands: Any) -> None:
     parser.add_argument("--fresh", action="store_true", help="use no results of earlier runs")
 
 
-def run(options: argparse.Namespace) -> None:
+def run_reproduce(options: argparse.Namespace) -> None:
     """Make what is asked for."""
     if options.data is not None:
         if not Path(options.data).is_dir():
@@ -82,5 +72,13 @@ def run(options: argparse.Namespace) -> None:
             fresh=options.fresh,
         )
     except KeyboardInterrupt:
-        raise Interrupted("interrupted; what is done is kept, the same command goes on") from None
+        raise StoppedError("interrupted; what is done is kept, the same command goes on") from None
     print(f"wrote {page}")
+
+
+REPRODUCE = Command(
+    "Make the tables and figures of the paper anew, and measure every peer on the same splits.",
+    add_reproduce,
+    run_reproduce,
+    REPRODUCE_EPILOG,
+)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.tree.frame import pandas_for
+from sticktree.optional import optional
 
 __all__ = ["Contents", "Dataset", "fingerprint"]
 
@@ -90,7 +90,7 @@ class Dataset:
         >>> datasets.load("wine").to_frame().shape
         (178, 14)
         """
-        pandas = pandas_for("to_frame")
+        pandas = optional("pandas", extra="frames", asker="to_frame")
         frame = pandas.DataFrame(self.data, columns=list(self.columns))
         if self.rows is not None:
             frame.index = pandas.Index(self.rows)

@@ -323,9 +323,9 @@ class Exports:
 
     def _repr_html_(self) -> str:
         """Return how the tree looks in a notebook."""
-        from sticktree.present.notebook import html_of_tree
+        from sticktree.display import html
 
-        return html_of_tree(self._tree)
+        return html("tree", self)
 
     @property
     def _tree(self) -> Tree:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from sticktree.optional import optional
 from sticktree.tree.arrays import NULL
 from sticktree.tree.assembly import assembled, numbered
 from sticktree.tree.tree import Tree
@@ -16,19 +16,9 @@ __all__ = ["tree_from_frame", "tree_to_data_frame", "tree_to_frame"]
 DEEPEST_PATH = 20  # of a deeper tree, paths are too long to be read
 
 
-def pandas_for(asker: str) -> Any:
-    """Return pandas, or say how to get it."""
-    try:
-        return import_module("pandas")
-    except ImportError:
-        raise ImportError(
-            f"{asker} needs pandas: install it with `pip install sticktree[frames]`"
-        ) from None
-
-
 def tree_to_frame(tree: Tree) -> Any:
     """Write the nodes of a tree; see :meth:`Tree.to_frame`."""
-    pandas = pandas_for("to_frame")
+    pandas = optional("pandas", extra="frames", asker="to_frame")
     order = np.argsort(tree.preorder)
     # Whole times say that they are levels.
     time = tree.time if tree.has_times else tree.level
@@ -53,7 +43,7 @@ def tree_to_frame(tree: Tree) -> Any:
 
 def tree_to_data_frame(tree: Tree) -> Any:
     """Write the data of a tree; see :meth:`Tree.data_frame`."""
-    pandas = pandas_for("data_frame")
+    pandas = optional("pandas", extra="frames", asker="data_frame")
     columns: dict[str, Any] = {"datum": np.arange(tree.n_data)}
     if tree.names is not None:
         columns["name"] = list(tree.names)

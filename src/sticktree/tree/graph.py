@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from sticktree.optional import optional
 from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.assembly import assembled, numbered
 from sticktree.tree.tree import Tree
@@ -14,18 +14,9 @@ from sticktree.tree.tree import Tree
 __all__ = ["tree_from_networkx", "tree_to_networkx"]
 
 
-def _networkx(asker: str) -> Any:
-    try:
-        return import_module("networkx")
-    except ImportError:
-        raise ImportError(
-            f"{asker} needs networkx: install it with `pip install sticktree[graph]`"
-        ) from None
-
-
 def tree_to_networkx(tree: Tree) -> Any:
     """Write a tree; see :meth:`Tree.to_networkx`."""
-    graph = _networkx("to_networkx").DiGraph(n_data=tree.n_data)
+    graph = optional("networkx", extra="graph", asker="to_networkx").DiGraph(n_data=tree.n_data)
     # Whole times say that they are levels.
     time = (tree.time if tree.has_times else tree.level).tolist()
     level, count, parent = tree.level.tolist(), tree.count.tolist(), tree.parent.tolist()
@@ -44,7 +35,7 @@ def tree_to_networkx(tree: Tree) -> Any:
 
 def tree_from_networkx(graph: Any) -> Tree:
     """Read a tree; see :meth:`Tree.from_networkx`."""
-    nx = _networkx("from_networkx")
+    nx = optional("networkx", extra="graph", asker="from_networkx")
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
         raise ValueError(f"graph must be a networkx.DiGraph, got {graph!r}")
     if graph.number_of_nodes() == 0 or not nx.is_arborescence(graph):
