@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from sticktree.errors import ParameterError
 from sticktree.present.table import Table, Trait
-from sticktree.present.words import many
+from sticktree.present.words import draws_in_words, many
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
@@ -229,8 +229,7 @@ class Findings:
     @property
     def draws(self) -> str:
         """How many draws there are, in words."""
-        posterior = self.fit.posterior_
-        return f"{many(posterior.n_chains, 'chain')}, {many(posterior.n_draws, 'draw')} each"
+        return draws_in_words(self.fit.posterior_)
 
     @property
     def stream(self) -> str:

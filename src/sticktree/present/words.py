@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["many", "number", "shortened"]
+from typing import Any
+
+__all__ = ["draws_in_words", "many", "number", "shortened"]
 
 
 def many(count: int, one: str, several: str | None = None) -> str:
@@ -15,6 +17,11 @@ def many(count: int, one: str, several: str | None = None) -> str:
     ('1 row', '1,200 rows', '2 entries')
     """
     return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def draws_in_words(posterior: Any) -> str:
+    """Return how many chains and draws a posterior has."""
+    return f"{many(posterior.n_chains, 'chain')}, {many(posterior.n_draws, 'draw')} each"
 
 
 def number(value: float) -> str:
