@@ -9,8 +9,7 @@ import pytest
 
 from sticktree import Tree, __version__
 from sticktree.cli import COMMANDS, Command, main
-from sticktree.present.text import format_index
-from sticktree.tree.json import tree_from_json
+from sticktree.tree.structure import format_index
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def simulate(tmp_path):
         with (tmp_path / "data.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         text = (tmp_path / "tree.json").read_text()
-        return rows, tree_from_json(text), json.loads(text)
+        return rows, Tree.from_json(text), json.loads(text)
 
     return run
 
@@ -188,7 +187,7 @@ def test_what_was_saved_survives_a_failure_while_writing(
     def fail(*args, **kwargs):
         raise failure
 
-    monkeypatch.setattr("sticktree.present.text.format_index", fail)
+    monkeypatch.setattr("sticktree.tree.structure.format_index", fail)
     assert main([*command, "--seed", "1"]) == code
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
     assert capsys.readouterr().err.count("\n") == 1

@@ -147,11 +147,9 @@ def run_simulate(options: argparse.Namespace) -> None:
         path.open("w", newline="", encoding="utf-8") as file,
     ):
         _write_table(simulation, file)
-    from sticktree.tree.json import tree_to_json
-
     with atomically(folder / TREE) as path:
         record = provenance("simulate", {**parameters, "seed": seed})
-        text = tree_to_json(simulation.tree, locations=simulation.locations, provenance=record)
+        text = simulation.tree.to_json(locations=simulation.locations, provenance=record)
         path.write_text(text, encoding="utf-8")
     tree = simulation.tree
     occupied = np.unique(tree.leaf).size
@@ -207,7 +205,7 @@ def _law(options: argparse.Namespace) -> Any:
 
 
 def _write_table(simulation: Any, file: IO[str]) -> None:
-    from sticktree.present.text import format_index
+    from sticktree.tree.structure import format_index
 
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([f"x{j}" for j in range(simulation.data.shape[1])] + ["path"])
