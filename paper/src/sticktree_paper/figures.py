@@ -179,7 +179,7 @@ def _draw_row(
     from sticktree.plotting.groups import read_groups
     from sticktree.plotting.scatter import draw_points
     from sticktree.plotting.style import open_frame
-    from sticktree.posterior.best import best_draw
+    from sticktree.posterior.clusterings import best_draw
 
     left, middle, right = row.subplots(1, 3, width_ratios=[1.0, 1.75, 1.0])
     DensityDisplay.from_estimator(fit, resolution=resolution, n_draws=n_draws, ax=right)
