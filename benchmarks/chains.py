@@ -33,7 +33,7 @@ def default_model(n_steps: int = 4) -> Model:
 
 def warm(chain: AnyChain, n_sweeps: int) -> AnyChain:
     for _ in range(n_sweeps):
-        chain.sweep()
+        chain.sweep(tune=True)
     return chain
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from sticktree.engine.shared.chain import Chain, SweepInfo
-from sticktree.engine.shared.datum import datum_sweep
+from sticktree.engine.chain import Move
+from sticktree.engine.shared.chain import Chain
 
 
 class DatumOnly(Chain):
-    def sweep(self) -> SweepInfo:
-        moved = datum_sweep(self.state, self.words)
-        self.move_concentration()
-        self.move_scales()
-        return SweepInfo(moved)
+    def moves(self) -> list[Move]:
+        kept = ("datum", "missing", "concentration", "scales")
+        return [move for move in super().moves() if move.name in kept]
