@@ -300,7 +300,7 @@ def test_nothing_is_pickled(tmp_path):
     fit(rows(), checkpoint=tmp_path, divergence=[1.0, 0.5, 0.2])
     with (tmp_path / "run.json").open(encoding="utf-8") as file:
         header = json.load(file)
-    assert header["format"] == "sticktree.io.checkpoint"
+    assert header["format"] == "sticktree.checkpoint"
     assert header["parameters"]["divergence"] == "[1.0, 0.5, 0.2]"
     for k in range(2):
         with np.load(tmp_path / f"chain-{k}.npz", allow_pickle=False) as file:

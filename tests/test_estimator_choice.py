@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture, DPMixture
-from sticktree.inference.specification import Specification
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.parameters import checked
 from sticktree.model import Column
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
@@ -138,6 +139,16 @@ def test_weights_are_repeated_rows_to_the_last_bit(leaf_noise):
     np.testing.assert_array_equal(weighted.labels_[~kept], weighted.predict(data[~kept]))
 
 
+def test_fit_predict_weighs_the_rows_as_fit_does():
+    data, weight = uneven(10), np.arange(20) % 3
+    mixture = DFPMixture(2, covariance_type="diag", **QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = mixture.fit_predict(data, sample_weight=weight)
+    assert mixture.posterior_.draws[0].n_data == weight.sum()
+    np.testing.assert_array_equal(labels, mixture.labels_)
+
+
 def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
     said = []
 
@@ -184,8 +195,8 @@ def test_presets_make_no_choice():
 
 
 def candidates(level=None, **parameters):
-    specification = Specification.of(DFPMixture(**parameters)._parameters())
-    found = specification.candidates((Column(), Column()), level)
+    specification = Candidates.of(checked(DFPMixture(**parameters)._parameters()))
+    found = specification.models((Column(), Column()), level)
     return specification, {name: model.depth for name, model in found}
 
 

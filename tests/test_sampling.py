@@ -69,7 +69,6 @@ def finish(run, schedule):
 def test_schedule_counts_its_sweeps():
     schedule = Schedule(n_warmup=5, n_draws=4, thin=3)
     assert schedule.n_sweeps == 17
-    assert schedule.prolonged(2) == Schedule(5, 6, 3)
 
 
 def test_run_yields_after_every_sweep_and_draws_after_warm_up():
@@ -260,8 +259,8 @@ def test_interrupted_fit_goes_on_with_warm_start(monkeypatch, interrupted):
         warnings.simplefilter("ignore", ConvergenceWarning)
         mixture.fit(rows())
     sizes = [len(chain) for chain in mixture.posterior_.chains]
-    assert len(set(sizes)) == 1
-    assert sizes[0] >= 40
+    # What was planned before Ctrl-C and not drawn is not made up for.
+    assert sizes == [min(map(len, kept)) + 40] * 2
     whole = fit(rows(), n_warmup=2, n_draws=sizes[0])
     assert_same_draws(mixture.posterior_.draws, whole.posterior_.draws)
     for before, chain in zip(kept, mixture.posterior_.chains, strict=True):

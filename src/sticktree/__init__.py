@@ -10,6 +10,7 @@
 from typing import Any
 
 from sticktree.tree import NULL, Tree
+from sticktree.version import __version__
 
 __all__ = [
     "NULL",
@@ -22,7 +23,6 @@ __all__ = [
     "load",
     "save",
 ]
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

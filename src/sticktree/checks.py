@@ -1,7 +1,7 @@
 """Checks of what a caller passes in.
 
-Every message names the parameter, what came, and what would be right, so that it can be acted on
-without reading the code.
+Every message names the parameter, its value and what is allowed, so that it can be acted on without
+reading the code.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from sticktree.errors import ParameterError
 
 __all__ = [
     "FloatArray",
@@ -38,14 +40,14 @@ SUM_TOLERANCE = 1e-9
 
 
 def check_integer(name: str, value: Any, *, minimum: int) -> int:
-    """Return ``value`` as an int, or say that it is not an integer of at least ``minimum``."""
+    """Return ``value`` as an int, if it is an integer of at least ``minimum``."""
     if not is_integer(value) or value < minimum:
-        raise ValueError(f"{name} must be an integer of at least {minimum}, got {value!r}")
+        raise ParameterError(name, value, f"an integer of at least {minimum}")
     return int(value)
 
 
 def check_not_infinite(name: str, table: FloatArray) -> FloatArray:
-    """Return a table as it came, or say which of its rows have infinite entries."""
+    """Return the table; raise if a row has an infinite entry."""
     rows = np.flatnonzero(np.isinf(table).any(axis=1))
     if rows.size:
         raise infinite_entries(name, rows, rows.size)
@@ -53,7 +55,7 @@ def check_not_infinite(name: str, table: FloatArray) -> FloatArray:
 
 
 def infinite_entries(name: str, rows: npt.NDArray[Any], count: int) -> ValueError:
-    """Return the error for so many rows with infinite entries, of which the first are known."""
+    """Return the error for ``count`` rows with infinite entries, ``rows`` the first."""
     return ValueError(
         f"Input {name} contains infinity in row{'s' * (count > 1)} {_first_few(rows, count)}; "
         "remove such rows, or write NaN for what is missing"
@@ -61,15 +63,19 @@ def infinite_entries(name: str, rows: npt.NDArray[Any], count: int) -> ValueErro
 
 
 def check_observed(name: str, table: FloatArray, columns: npt.ArrayLike | None = None) -> None:
-    """Say which columns of a table have no value at all, by their names if these are given."""
+    """Raise if a column has no value at all; ``columns`` are the names for the message."""
     empty = np.flatnonzero(np.isnan(table).all(axis=0))
     if empty.size:
         labels = (
             empty if columns is None else np.array([repr(c) for c in np.asarray(columns)])[empty]
         )
-        raise ValueError(
-            f"Input {name} must have a value in every column, got only NaN in "
-            f"column{'s' * (empty.size > 1)} {_first_few(labels)}; remove such columns"
+        raise ParameterError(
+            f"Input {name}",
+            table,
+            "a value in every column",
+            "remove such columns",
+            verb="have",
+            shown=f"only NaN in column{'s' * (empty.size > 1)} {_first_few(labels)}",
         )
 
 
@@ -80,20 +86,20 @@ def _first_few(labels: npt.NDArray[Any], count: int | None = None) -> str:
 
 
 def as_numbers(name: str, values: npt.ArrayLike) -> FloatArray:
-    """Return ``values`` as a new float array, or say that they are not numbers."""
+    """Return ``values`` as a new float array."""
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}") from None
+        raise ParameterError(name, values, "a sequence of numbers") from None
 
 
 def is_integer(value: Any) -> bool:
-    """Tell whether ``value`` is an integer; truth values are none."""
+    """Tell whether ``value`` is an integer; truth values are not."""
     return not isinstance(value, bool) and isinstance(value, Integral)
 
 
 def is_real(value: Any) -> bool:
-    """Tell whether ``value`` is a real number; truth values are none."""
+    """Tell whether ``value`` is a real number; truth values are not."""
     return not isinstance(value, bool) and isinstance(value, Real)
 
 
@@ -103,29 +109,29 @@ def check_positive(name: str, value: Any, *, zero: bool = False, infinite: bool 
     if not valid or (math.isinf(value) and not infinite):
         bound = "at least 0" if zero else "greater than 0"
         kind = "a number" if infinite else "a finite number"
-        raise ValueError(f"{name} must be {kind} {bound}, got {value!r}")
+        raise ParameterError(name, value, f"{kind} {bound}")
     return float(value)
 
 
 def check_fraction(name: str, value: Any) -> float:
     """Return ``value`` as a float strictly between 0 and 1."""
     if not is_real(value) or not 0 < value < 1:
-        raise ValueError(f"{name} must be a number strictly between 0 and 1, got {value!r}")
+        raise ParameterError(name, value, "a number strictly between 0 and 1")
     return float(value)
 
 
 def check_discount(value: Any) -> float:
     """Return the Pitman–Yor discount as a float in [0, 1)."""
     if not is_real(value) or not 0 <= value < 1:
-        raise ValueError(f"discount must be a number in [0, 1), got {value!r}")
+        raise ParameterError("discount", value, "a number in [0, 1)")
     return float(value)
 
 
 def check_generator(rng: Any) -> np.random.Generator:
     """Return ``rng`` if it is a numpy Generator, the only source of randomness in the library."""
     if not isinstance(rng, np.random.Generator):
-        raise ValueError(
-            f"rng must be a numpy.random.Generator, e.g. numpy.random.default_rng(0), got {rng!r}"
+        raise ParameterError(
+            "rng", rng, "a numpy.random.Generator, e.g. numpy.random.default_rng(0)"
         )
     return rng
 
@@ -137,7 +143,9 @@ def check_masses(name: str, values: npt.ArrayLike, *, total: float | None = 1.0)
     """
     masses = np.atleast_1d(as_numbers(name, values))
     if masses.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got an array of shape {masses.shape}")
+        raise ParameterError(
+            name, values, "one-dimensional", shown=f"an array of shape {masses.shape}"
+        )
     wrong = np.flatnonzero(~(np.isfinite(masses) & (masses >= 0)))
     if wrong.size:
         i = int(wrong[0])

@@ -7,9 +7,9 @@ import pytest
 
 import sticktree.estimators.fitting
 from sticktree.cli import main
+from sticktree.cli.run_folder import RunFolder
 from sticktree.engine.bulk import chain as parallel_chain
 from sticktree.io.checkpoint import Checkpoint
-from sticktree.io.run_folder import RunFolder
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 

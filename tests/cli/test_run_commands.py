@@ -12,11 +12,11 @@ from scipy.cluster.hierarchy import is_valid_linkage
 
 from sticktree import Tree
 from sticktree.cli import COMMANDS
-from sticktree.io.run_folder import RunFolder
+from sticktree.cli.run_folder import RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
-NAMES = [command.__name__.rsplit(".", 1)[1] for command in COMMANDS]
-ON_RUNS = [name for name in NAMES if name not in ("fit", "demo", "simulate", "reproduce")]
+NAMES = list(COMMANDS)
+ON_RUNS = [name for name in NAMES if name not in ("fit", "demo", "simulate")]
 
 
 # ---- help ----------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_predictions_are_those_of_the_model(run, told):
     rows = read_csv(run.parent / "out.csv")
     assert list(rows[0]) == ["row", "id", "cluster", "probability", "log_density"]
     folder = RunFolder.open(run)
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file("flowers.csv").typed_like(folder.estimator.columns_)
     shares = folder.estimator.predict_proba(frame)
@@ -277,7 +277,7 @@ def test_test_rows_are_scored(run, told):
     assert code == 0, err
     found = json.loads(out)["test"]
     folder = RunFolder.open(run)
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file("flowers.csv").typed_like(folder.estimator.columns_)
     density = folder.estimator.score_samples(frame)

@@ -96,6 +96,15 @@ def test_a_datum_goes_where_the_loss_is_least(loss, fixed):
         assert_counts_are_right(table)
 
 
+@pytest.mark.parametrize("n_rows", [1, 2, 5])
+def test_no_table_is_read_past_its_end_when_all_data_are_in_one_cluster(n_rows):
+    together = np.zeros(n_rows, dtype=int)
+    table = table_of([together], together, "vi", n_slots=n_rows)
+    # The kernel as plain Python, since compiled code reads past the end of an array in silence.
+    sweep.py_func(table.seats, np.arange(n_rows), table.delta, False)
+    assert np.unique(table.seats.labels).size == 1
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_sum_that_falls_is_the_expected_loss_but_for_a_constant(loss):
     rng = np.random.default_rng(5)

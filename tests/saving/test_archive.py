@@ -147,7 +147,7 @@ def test_version_that_never_was_is_refused(content, tmp_path):
 
 def test_other_format_is_refused(content, tmp_path):
     text = refusal(tmp_path / "it", with_header(content, format="sticktree.forest"))
-    assert text.endswith("holds 'sticktree.forest', not one of sticktree.estimators.mixture")
+    assert text.endswith("holds 'sticktree.forest', not one of sticktree.estimator")
 
 
 def test_older_versions_have_their_readers(content, tmp_path, monkeypatch):

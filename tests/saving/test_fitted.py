@@ -261,7 +261,7 @@ def test_file_says_by_what_it_was_written(fitted, tmp_path):
     with zipfile.ZipFile(tmp_path / "it") as file:
         header = json.loads(file.read("sticktree.json"))
         dates = {info.date_time for info in file.infolist()}
-    assert (header["format"], header["version"]) == ("sticktree.estimators.mixture", 1)
+    assert (header["format"], header["version"]) == ("sticktree.estimator", 1)
     assert header["provenance"]["sticktree"] == sticktree.__version__
     assert header["provenance"]["numpy"] == np.__version__
     assert dates == {(1980, 1, 1, 0, 0, 0)}  # not when: the same fit gives the same bytes

@@ -7,16 +7,17 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sticktree.cli import Command
+from sticktree.cli.output import add_run, json_text, open_run
 from sticktree.cli.predict import check_level, new_rows
-from sticktree.cli.run_argument import add_run, json_text, open_run
-from sticktree.cli.table_options import READING, add_reading, read_rows
+from sticktree.cli.table import READING, add_reading, read_rows
 
 if TYPE_CHECKING:
-    from sticktree.io.run_folder import RunFolder
+    from sticktree.cli.run_folder import RunFolder
 
-__all__ = ["add_to"]
+__all__ = ["EVALUATE"]
 
-EPILOG = """\
+EVALUATE_EPILOG = """\
 What it tells depends on what there is:
   always       leave-one-out log density of the rows of the fit, in their units
   labels       purity of the tree; adjusted Rand index, normalised mutual information and variation
@@ -47,17 +48,8 @@ WORDS = {
 }
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="how good it is: labels, test rows",
-        description="Tell how well a run foresees rows, and how well its tree and its clusters "
-        "agree with known labels.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="evaluate", parser=parser)
+def add_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_run(parser)
     parser.add_argument("--test", metavar="FILE", help="rows that were not fitted")
     parser.add_argument(
@@ -70,7 +62,7 @@ def add_to(commands: Any) -> None:
     add_reading(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     folder = open_run(options)
     level = check_level(folder, options.level)
@@ -117,7 +109,7 @@ def _labels(folder: RunFolder, options: argparse.Namespace) -> Sequence[str | No
 
 
 def _column(table: Any, wanted: str) -> list[str | None]:
-    from sticktree.data.sources.reading.names import pick_column
+    from sticktree.data.sources.names import pick_column
 
     words: list[str | None] = table.words(pick_column(table.names, wanted))
     return words
@@ -210,3 +202,12 @@ def _lines(result: dict[str, Any]) -> str:
         f"  {WORDS[key]:<{width}}  {value:>10{',' if isinstance(value, int) else '.4f'}}"
         for key, value in result.items()
     )
+
+
+EVALUATE = Command(
+    "Tell how well a run foresees rows, and how well its tree and its clusters "
+    "agree with known labels.",
+    add_evaluate,
+    run_evaluate,
+    EVALUATE_EPILOG,
+)

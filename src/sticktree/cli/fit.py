@@ -15,30 +15,35 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sticktree.cli.fit_chunks import LargeFile, check_shared, is_large, large_rows, open_large
-from sticktree.cli.fit_options import (
-    LASTING,
-    add_options,
-    estimator_of,
-    lasting,
-    naming_options,
-)
-from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
-from sticktree.cli.interruption import Interrupted, LostError
+from sticktree.cli import Command, StoppedError
+from sticktree.cli.fit_options import LASTING, add_options, estimator_of, lasting
 from sticktree.cli.output import seed_of
-from sticktree.cli.table_options import READING, read_rows
-from sticktree.data.sources.dask.lost import ClusterLostError
-from sticktree.io.run_folder import FILES, RunFolder, environment
+from sticktree.cli.run_folder import FILES, RunFolder, environment
+from sticktree.cli.table import (
+    READING,
+    LargeFile,
+    Rows,
+    check_shared,
+    checked_columns,
+    described,
+    is_large,
+    large_rows,
+    naming_options,
+    open_large,
+    read_rows,
+    rows_of,
+)
+from sticktree.data.sources.dask.session import ClusterLostError
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
-    from sticktree.data.sources.reading import FileTable
+    from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.present.summary import Summary
+    from sticktree.present.findings import Findings
 
-__all__ = ["add_to"]
+__all__ = ["FIT"]
 
-EPILOG = """\
+FIT_EPILOG = """\
 The folder gets plain files:
   clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
@@ -70,17 +75,8 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "fit",
-        help="learn a tree of clusters from a file",
-        description="Learn a tree of clusters from a table in a file, and write all answers to a "
-        "folder.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="fit", parser=parser)
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "data",
         nargs="?",
@@ -91,16 +87,18 @@ def add_to(commands: Any) -> None:
         "-o", "--output", default="run", metavar="FOLDER", help="where the files go [run]"
     )
     again = parser.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    again.add_argument("--resume", action="store_true", help="continue a run that was stopped")
     again.add_argument("--overwrite", action="store_true", help="replace a run that is there")
     parser.add_argument(
-        "--keep-checkpoint", action="store_true", help="keep what --resume needs, at the end too"
+        "--keep-checkpoint",
+        action="store_true",
+        help="keep the checkpoint when the run is finished",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but warnings")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but warnings")
     add_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_fit(options: argparse.Namespace) -> None:
     """Fit and write."""
     began = time.monotonic()
     folder = RunFolder(options.output)
@@ -148,31 +146,32 @@ def run(options: argparse.Namespace) -> None:
         how = ", read in chunks" if isinstance(table, LargeFile) else ""
         how = f" on {options.scheduler}" if options.scheduler is not None else how
         print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
-        print(spoken_columns(columns), file=sys.stderr, flush=True)
+        print(described(columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)
     except KeyboardInterrupt:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
-        raise Interrupted(
+        raise StoppedError(
             f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
         ) from None
     except ClusterLostError as error:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
-        raise LostError(
+        raise StoppedError(
             f"{error.what}; go on with: sticktree fit -o {shlex.quote(options.output)} --resume "
-            "--scheduler and the address of a scheduler"
+            "--scheduler and the address of a scheduler",
+            code=1,
         ) from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-    summary = _finish(folder, estimator, record, rows)
+    found = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
         folder.discard_checkpoint()
-    if options.quiet and summary.agree == "bad":
-        print(f"warning: {summary.convergence}", file=sys.stderr)
+    if options.quiet and found.verdict.agreement == "disagree":
+        print(f"warning: {found.verdict.text}", file=sys.stderr)
     if not options.quiet:
-        _tell(folder, summary, record["seed"], time.monotonic() - began)
+        _tell(folder, found, record["seed"], time.monotonic() - began)
 
 
 # ---- before ------------------------------------------------------------------------------------
@@ -258,7 +257,7 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
     if options.scheduler is None:
         _sample(estimator, rows)
         return
-    from sticktree.data.sources.dask.files import connected, dask_table
+    from sticktree.data.sources.dask.lazy import connected, dask_table
 
     with connected(options.scheduler):
         _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
@@ -303,7 +302,7 @@ def _terminated_is_interrupted() -> Iterator[None]:
 
 def _finish(
     folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
-) -> Summary:
+) -> Findings:
     # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
     estimator.set_params(checkpoint=None, progress=None)
     hidden = ("checkpoint", "progress", "warm_start", "columns")
@@ -313,9 +312,11 @@ def _finish(
     return folder.finish(estimator, record, ids=rows.ids, labels=rows.labels)
 
 
-def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> None:
+def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
+    from sticktree.present.terminal import head
+
     name = shlex.quote(str(folder.path))
-    print(summary.head())
+    print(head(found))
     print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
@@ -323,3 +324,11 @@ def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> Non
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+FIT = Command(
+    "Learn a tree of clusters from a table in a file, and write all answers to a folder.",
+    add_fit,
+    run_fit,
+    FIT_EPILOG,
+)

@@ -1,4 +1,4 @@
-"""``sticktree predict``: clusters and densities of new rows."""
+"""``sticktree predict`` and ``cluster``: clusters of new rows and of old ones."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import argparse
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from sticktree.cli.run_argument import (
-    add_output,
-    add_run,
-    check_file,
-    open_run,
-    write_text,
-)
-from sticktree.cli.table_options import READING, add_reading, read_rows, reading_of, telling_options
+from sticktree.checks import check_integer
+from sticktree.cli import Command
+from sticktree.cli.output import add_output, add_run, check_file, open_run, write_text
+from sticktree.cli.table import READING, add_reading, read_rows, reading_of, telling_options
+from sticktree.files import csv_pieces
 
 if TYPE_CHECKING:
-    from sticktree.data.sources.reading import FileTable
-    from sticktree.io.run_folder import RunFolder
-from sticktree.io.streams import csv_pieces
+    from sticktree.cli.run_folder import RunFolder
+    from sticktree.data.sources.file_table import FileTable
 
-__all__ = ["add_to", "check_level", "new_rows"]
+__all__ = ["CLUSTER", "PREDICT", "check_level", "new_rows"]
 
-EPILOG = """\
+
+# ---- predict -------------------------------------------------------------------------------------
+
+PREDICT_EPILOG = """\
 The table has a line for each row: its number from 0, its name if the file has the column that
 named the rows of the fit, the likeliest cluster, the probability of that cluster, and the log
 density of the row in its own units. Columns are found by their names; others are ignored. What is
@@ -36,17 +35,8 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "predict",
-        help="clusters and densities of new rows",
-        description="Put new rows into the clusters of a run, tell how probable each row is, or "
-        "fill in what is missing.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="predict", parser=parser)
+def add_predict(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_run(parser)
     parser.add_argument("data", help="a file of rows like those of the fit; - is standard input")
     add_output(parser)
@@ -63,7 +53,7 @@ def add_to(commands: Any) -> None:
     add_reading(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_predict(options: argparse.Namespace) -> None:
     """Predict and write."""
     path = check_file(options.output, overwrite=options.overwrite)
     folder = open_run(options)
@@ -114,3 +104,67 @@ def new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple
 
 def _digits(values: Any) -> list[str]:
     return [f"{value:.6g}" for value in values]
+
+
+PREDICT = Command(
+    "Put new rows into the clusters of a run, tell how probable each row is, or "
+    "fill in what is missing.",
+    add_predict,
+    run_predict,
+    PREDICT_EPILOG,
+)
+
+
+# ---- cluster -------------------------------------------------------------------------------------
+
+CLUSTER_EPILOG = """\
+Of all ways to cut the posterior into flat clusters, the one is sought that is least far from the
+draws on average, by variation of information or by Binder's loss.
+
+examples:
+    sticktree cluster run --n-clusters 3
+    sticktree cluster run --level 1 --loss binder -o coarse.csv
+"""
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    add_output(parser)
+    parser.add_argument("--n-clusters", type=int, metavar="K", help="how many clusters")
+    parser.add_argument(
+        "--level", type=int, metavar="L", help="level of the tree [that of the fit]"
+    )
+    parser.add_argument(
+        "--loss", choices=["vi", "binder"], default="vi", help="what is made least [vi]"
+    )
+
+
+def run_cluster(options: argparse.Namespace) -> None:
+    """Cluster and write."""
+    path = check_file(options.output, overwrite=options.overwrite)
+    folder = open_run(options)
+    level = check_level(folder, options.level)
+    n_rows = folder.record["data"]["rows"]
+    if options.n_clusters is not None:
+        check_integer("--n-clusters", options.n_clusters, minimum=1)
+        if options.n_clusters > n_rows:
+            raise ValueError(
+                f"--n-clusters must be at most {n_rows}, the number of rows, got "
+                f"{options.n_clusters}"
+            )
+    labels = folder.estimator.cluster(level=level, n_clusters=options.n_clusters, loss=options.loss)
+    columns: dict[str, Any] = {"row": range(n_rows)}
+    for name, words in (("id", folder.ids), ("label", folder.labels)):
+        if words is not None:
+            columns[name] = ["" if word is None else word for word in words]
+    columns["cluster"] = labels.tolist()
+    write_text(csv_pieces(columns), path)
+
+
+CLUSTER = Command(
+    "Cut the tree of a run into flat clusters: so many, or at a level.",
+    add_cluster,
+    run_cluster,
+    CLUSTER_EPILOG,
+)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +12,8 @@ from sticktree.data import Columns, Table
 from sticktree.data.preparation import Preparation
 from sticktree.data.store import MemoryStore, Store, digest, some_rows
 
-__all__ = ["Given", "check_algorithm", "label_every"]
+__all__ = ["Given", "label_every"]
 
-ALGORITHMS = ("auto", "gibbs", "parallel")
 MANY = 100_000  # rows, above which "auto" is the parallel sampler
 SOME = 2_000  # rows that choose a model for all, where there are many
 KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory
@@ -100,13 +98,6 @@ def prepared(
 
     scale = measure(lambda function: [function(values)])
     return Preparation(columns, scale.centre, scale.spread)
-
-
-def check_algorithm(algorithm: Any) -> str:
-    """Return which sampler is asked for."""
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}")
-    return str(algorithm)
 
 
 def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:

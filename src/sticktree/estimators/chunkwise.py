@@ -22,8 +22,8 @@ def chunkwise(method: Method) -> Method:
 
     @wraps(method)
     def asked(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:  # noqa: N803
-        from sticktree.data.sources.chunks.answers import CHUNK_ROWS, map_chunks
-        from sticktree.data.sources.chunks.table import ChunkedTable
+        from sticktree.data.sources.formats import open_table
+        from sticktree.data.sources.tables import CHUNK_ROWS, ChunkedTable, map_table
 
         if isinstance(X, np.memmap):
             if X.ndim != 2 or len(X) <= CHUNK_ROWS or X.dtype.kind not in "fiu":
@@ -32,11 +32,11 @@ def chunkwise(method: Method) -> Method:
             return method(self, X, *arguments, **options)
         names = getattr(X, "names", None)
         if names is None or not hasattr(self, "feature_names_in_"):
-            return map_chunks(X, lambda rows: method(self, rows, *arguments, **options))
-        from sticktree.data.sources.reading.formats import load_pandas
+            return map_table(open_table(X), lambda rows: method(self, rows, *arguments, **options))
+        from sticktree.data.sources.files import load_pandas
 
         frame = load_pandas().DataFrame
-        return map_chunks(
+        return map_table(
             X, lambda rows: method(self, frame(rows, columns=list(names)), *arguments, **options)
         )
 

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from sticktree.checks import FloatArray, IntArray, check_integer, is_integer
+from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data.preparation import Preparation
 from sticktree.inference.blas import one_thread
+from sticktree.inference.parameters import check_level
 from sticktree.model import Model
 from sticktree.posterior.agreement import best_level
 from sticktree.posterior.consensus import consensus_tree
@@ -21,7 +22,7 @@ from sticktree.posterior.prediction import memberships
 from sticktree.posterior.together import coclustering, confidence, meeting_times
 from sticktree.tree import Tree
 
-__all__ = ["Clusters", "check_level"]
+__all__ = ["Clusters"]
 
 
 AT_ONCE = 2_000_000
@@ -259,9 +260,3 @@ class Clusters:
                 f"got {rows!r}"
             )
         return first[np.searchsorted(kept, asked)]
-
-
-def check_level(level: Any, last: int) -> None:
-    """Say what is wrong with a level of a tree of which ``last`` is the last."""
-    if level is not None and not (is_integer(level) and 0 <= level <= last):
-        raise ValueError(f"level must be an integer between 0 and {last}, got {level!r}")

@@ -11,18 +11,18 @@ from typing import Any, Self
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer, is_integer
-from sticktree.data.given import Given, check_algorithm, label_every
-from sticktree.data.preparation import check_resolution
+from sticktree.data.given import Given, label_every
 from sticktree.data.store import Store
 from sticktree.errors import warn_caller
-from sticktree.estimators.clusters import Clusters, check_level
+from sticktree.estimators.clusters import Clusters
 from sticktree.estimators.input import Input, names_of
 from sticktree.inference.blas import one_thread
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.parameters import check_level, checked, draws_depend_on
 from sticktree.inference.progress import choosing, watching
 from sticktree.inference.sampling import Run, Schedule, sample
 from sticktree.inference.seeds import seed_sequence
 from sticktree.inference.selection import Selection, select
-from sticktree.inference.specification import Specification
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
@@ -65,11 +65,11 @@ class Fitting(Clusters, Input):
         raise NotImplementedError
 
     def _fit(self, X: Any, sample_weight: Any, algorithm: str) -> Self:  # noqa: N803
-        specification = Specification.of(self._parameters())
+        parameters = checked(self._parameters() | {"algorithm": algorithm})
+        asked = Candidates.of(parameters)
         schedule, n_jobs = self._schedule(), self._threads()
-        resolution = check_resolution(self.resolution)
-        algorithm = check_algorithm(algorithm)
-        check_level(self.level, specification.most_levels)
+        resolution = parameters["resolution"]
+        check_level(self.level, asked.most_levels)
         going_on = self.warm_start and hasattr(self, "_runs")
         if going_on:
             algorithm = self.algorithm_
@@ -83,12 +83,13 @@ class Fitting(Clusters, Input):
         checkpoint = self._checkpoint(given.work, known)
         if going_on:
             self._check_same(given, known)
-            schedule = self._done.prolonged(schedule.n_draws)
+            # An interrupted fit has fewer draws than were planned: its plan is given up.
+            schedule = replace(self._done, n_draws=self.posterior_.n_draws + schedule.n_draws)
             model, selection = self._model_, self.selection_
         else:
             some = given.some()
             columns = given.preparation.describe(some, resolution)
-            candidates = specification.candidates(columns, self.level)
+            candidates = asked.models(columns, self.level)
             with one_thread():
                 model, selection = self._chosen(some, candidates, schedule, seed, n_jobs)
         with one_thread():
@@ -175,8 +176,7 @@ class Fitting(Clusters, Input):
 
     def _known(self) -> dict[str, str]:
         """Return the parameters that must stay the same for a run to go on."""
-        ignored = {"n_draws", "n_jobs", "warm_start", "progress", "checkpoint", "level"}
-        return {k: repr(v) for k, v in self.get_params().items() if k not in ignored}
+        return draws_depend_on(self.get_params())
 
     def _check_same(self, given: Given, known: dict[str, str]) -> None:
         changed = [name for name in known if known[name] != self._fitted_with[name]]
@@ -220,9 +220,8 @@ class Fitting(Clusters, Input):
         return max(every // self.n_chains, 1)
 
     def _warn_of_disagreement(self) -> None:
-        advice = self.diagnosis_.advice(limit=1.2)
-        if advice is not None:
-            warn_caller(advice, ConvergenceWarning)
+        if self.diagnosis_.verdict().agreement == "disagree":
+            warn_caller(str(self.diagnosis_.advice()), ConvergenceWarning)
 
 
 def _also_save(

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from sticktree.checks import check_not_infinite, check_observed
-from sticktree.cluster import is_dask
 from sticktree.data import Columns, Table, read_table
 from sticktree.data.given import Given
 from sticktree.data.preparation import Preparation
-from sticktree.data.sources.chunks.table import ChunkedTable
+from sticktree.data.sources.dask import is_dask
+from sticktree.data.sources.tables import ChunkedTable
 from sticktree.data.weights import expand
 from sticktree.errors import warn_caller
 from sticktree.estimators.outside_memory import check_asked

@@ -54,7 +54,7 @@ def prepared_outside(
     """
     alike: Any = np.zeros((1, n_columns))
     if names is not None:
-        from sticktree.data.sources.reading.formats import load_pandas
+        from sticktree.data.sources.files import load_pandas
 
         alike = load_pandas().DataFrame(alike, columns=list(names))
     validate_data(estimator, alike, reset=known is None, skip_check_array=True)

@@ -13,8 +13,8 @@ from sklearn.base import DensityMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sticktree.checks import FloatArray, IntArray, check_integer
-from sticktree.cluster import is_dask
 from sticktree.data import Columns
+from sticktree.data.sources.dask import is_dask
 from sticktree.engine import engine_of
 from sticktree.engine.draw import Draw
 from sticktree.estimators.chunkwise import chunkwise
@@ -233,7 +233,7 @@ class Predictions(Clusters, Input, DensityMixin, TransformerMixin):  # type: ign
         **options: Any,
     ) -> npt.NDArray[Any]:
         """Return what a method says of each partition of a Dask collection, as a dask array."""
-        from sticktree.cluster import map_rows
+        from sticktree.data.sources.dask.lazy import map_rows
 
         check_is_fitted(self)
         answer = partial(getattr(self._travelling(method != "score_samples"), method), **options)

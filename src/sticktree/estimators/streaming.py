@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer, check_not_infinite
-from sticktree.cluster import is_dask
 from sticktree.data import Table
 from sticktree.data.given import label_every
-from sticktree.data.sources.chunks.table import ChunkedTable
+from sticktree.data.sources.dask import is_dask
+from sticktree.data.sources.tables import ChunkedTable
 from sticktree.data.store import MemoryStore, digest
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.draw import Draw

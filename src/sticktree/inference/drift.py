@@ -237,10 +237,12 @@ class Stream:
 
     def to_frame(self) -> Any:
         """Return the batches as a pandas DataFrame, one in a row."""
-        from sticktree.tree.frame import pandas_for
+        from sticktree.optional import optional
 
         names = [field.name for field in fields(Batch)]
-        table = pandas_for("to_frame").DataFrame(list(map(astuple, self.batches)), columns=names)
+        table = optional("pandas", extra="frames", asker="to_frame").DataFrame(
+            list(map(astuple, self.batches)), columns=names
+        )
         table["drifted"] = [batch.drifted for batch in self.batches]
         return table.set_index("batch")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,10 +33,6 @@ class Schedule:
     n_draws: int
     thin: int = 1
     label_every: int = 1
-
-    def prolonged(self, n_draws: int) -> Schedule:
-        """Return a schedule with ``n_draws`` more draws."""
-        return replace(self, n_draws=self.n_draws + n_draws)
 
     @property
     def n_sweeps(self) -> int:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
 __all__ = ["Archive", "check_destination", "open_archive", "write_archive"]
 
@@ -80,7 +80,7 @@ def _compact(document: Any) -> str:
 
 
 def _provenance() -> dict[str, str]:
-    from sticktree import __version__
+    from sticktree.version import __version__
 
     return {
         "sticktree": __version__,

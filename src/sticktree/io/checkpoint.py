@@ -16,14 +16,14 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.data.store import BY_WORKERS, Store, digest
+from sticktree.files import atomically
 from sticktree.inference.sampling import Run
-from sticktree.io.atomic import atomically
 from sticktree.io.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
 from sticktree.model import Model
 
 __all__ = ["Checkpoint"]
 
-FORMAT, VERSION = "sticktree.io.checkpoint", 2
+FORMAT, VERSION = "sticktree.checkpoint", 2
 
 
 class Checkpoint:

@@ -18,7 +18,7 @@ from sticktree.io.packing import pack_chain, resting
 
 __all__ = ["load", "save"]
 
-FORMAT, VERSION = "sticktree.estimators.mixture", 1
+FORMAT, VERSION = "sticktree.estimator", 1
 ESTIMATORS: dict[str, type[DFPMixture]] = {
     kind.__name__: kind
     for kind in (DFPMixture, DPMixture, DirichletDiffusionTree, PitmanYorDiffusionTree)

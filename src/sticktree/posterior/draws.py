@@ -100,9 +100,9 @@ class Posterior:
 
     def to_frame(self) -> Any:
         """Return the scalars as a pandas DataFrame: a row a draw, indexed by chain and draw."""
-        from sticktree.tree.frame import pandas_for
+        from sticktree.optional import optional
 
-        pandas = pandas_for("to_frame")
+        pandas = optional("pandas", extra="frames", asker="to_frame")
         index = pandas.MultiIndex.from_product(
             [range(self.n_chains), range(self.n_draws)], names=["chain", "draw"]
         )

@@ -126,7 +126,9 @@ class _Table:
             row=np.ascontiguousarray((draws + first[:-1, None]).T),
         )
         self.growth = growth(loss, n_data)
-        self.delta = np.diff(self.growth)
+        # One entry more than data: the sweep looks up what an N + 1st datum would add to a cluster
+        # of all, though the result is not used.
+        self.delta = np.diff(growth(loss, n_data + 1))
         self.n_clusters = n_clusters
         self.rng = rng
         self.sweeps_left = 0.0

@@ -9,8 +9,8 @@ import numpy as np
 
 from sticktree.data.given import Given
 from sticktree.data.preparation import Preparation
-from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table
-from sticktree.data.sources.chunks.table import ChunkedTable
+from sticktree.data.sources.prepared import PreparedTable, measure_table
+from sticktree.data.sources.tables import ChunkedTable
 from sticktree.estimators.outside_memory import prepared_outside
 
 __all__ = ["given_rows"]
