@@ -87,6 +87,15 @@ def test_the_record_is_enough_to_run_again(simulate):
     assert simulate(*options)[0] == rows
 
 
+def test_a_stick_that_breaks_once_is_a_dirichlet_process_mixture(simulate):
+    rows, tree, record = simulate("-n", "30", "--depth", "1", "--seed", "1")
+    assert tree.depth == 1
+    assert record["provenance"]["parameters"]["divergence"] == "constant"
+    assert (
+        rows == simulate("-n", "30", "--depth", "1", "--divergence", "constant", "--seed", "1")[0]
+    )
+
+
 def test_data_may_stop_at_inner_nodes(simulate):
     _, tree, _ = simulate("-n", "60", "--law", "tssb", "--concentration", "2", "--seed", "1")
     assert (tree.n_children[tree.leaf] > 0).any()
@@ -125,7 +134,7 @@ def test_files_are_not_overwritten_unasked(tmp_path, capsys):
 
 WRONG = [
     ("--depth 0", "depth must be an integer of at least 1, got 0"),
-    ("--depth 1", "depth must be at least 2"),
+    ("--depth 1 --divergence log", "depth must be at least 2"),
     ("--depth x", "argument --depth: invalid int value: 'x'"),
     ("--concentration -1", "--concentration must be a finite number greater than 0, got -1.0"),
     ("--concentration nan", "--concentration must be a finite number greater than 0, got nan"),

@@ -76,14 +76,15 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
         "--depth",
         type=int,
         metavar="T",
-        help="how often the stick breaks; dfp only [4]",
+        help="how often the stick breaks; 1 is a Dirichlet process mixture; dfp only [4]",
     )
     tree.add_argument(
         "--divergence",
         choices=["log", "constant", "diffusion"],
         help="how the concentration depends on the level: log is the paper's, "
         "c·log((T−l)/(T−l−1)), whose last step gives every datum a place of its own; diffusion "
-        "is that less the discount: a diffusion tree in fine steps; dfp only [log]",
+        "is that less the discount: a diffusion tree in fine steps; dfp only "
+        "[log; constant at depth 1]",
     )
     tree.add_argument(
         "--concentration",
@@ -161,6 +162,8 @@ def run_simulate(options: argparse.Namespace) -> None:
 
 def _complete(options: argparse.Namespace) -> None:
     """Fill in the defaults of the law, and refuse options that only another law understands."""
+    if options.depth == 1 and options.divergence is None:
+        options.divergence = "constant"  # a stick that breaks once: the Dirichlet process mixture
     for law, defaults in OPTIONS.items():
         for name, default in defaults.items():
             given = getattr(options, name)
