@@ -109,7 +109,7 @@ class PlantedChain(SharedParallelChain):
         return self.told
 
     def components(self) -> Components:
-        """Return what rows are told in a pass over all of them."""
+        """Return what a pass over all rows is given."""
         self._assign()
         assert self.told is not None
         return self.told
