@@ -16,7 +16,7 @@ from sticktree.plotting import (
     plot_leaves_per_level,
     plot_traces,
 )
-from sticktree.plotting import coclustering as coclustering_module
+from sticktree.plotting import posterior as coclustering_module
 from sticktree.plotting.density import MASSES
 from sticktree.posterior import Posterior
 

@@ -185,7 +185,7 @@ def run_plot(options: argparse.Namespace) -> None:
             raise ValueError(f"--output must end in {', '.join(SUFFIXES)}, got {files[0]}")
         check_file(str(files[0]), overwrite=options.overwrite)
 
-    from sticktree.plotting.style import pyplot
+    from sticktree.plotting.base import pyplot
 
     plt = pyplot()
     plt.switch_backend("agg")  # files only: no window system needed

@@ -79,7 +79,7 @@ def html_of_posterior(posterior: Posterior) -> str:
 
 
 def html_of_fit(estimator: Any) -> str:
-    """Return a summary of a fit; nothing if there is none."""
+    """Return a summary of a fit; an empty text before the fit."""
     if not hasattr(estimator, "posterior_"):
         return ""
     found = Findings(estimator)
