@@ -11,7 +11,7 @@ from sticktree import DFPMixture, Tree
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.diagnostics import Diagnosis
 from sticktree.present.notebook import html_of_fit
-from tests.tree.annotated import caterpillar, sample_consensus
+from tests.support.trees import caterpillar, sample_consensus
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>\" & é"
 

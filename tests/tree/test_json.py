@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from sticktree import Tree
 from sticktree.processes import NestedRestaurant
-from tests.tree.annotated import annotated_trees
+from tests.support.trees import annotated_trees
 
 
 @settings(deadline=None, derandomize=True, max_examples=50)

@@ -16,24 +16,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
-from sticktree.cli.fit_options import LASTING, add_options, estimator_of, lasting
+from sticktree.cli.fit_options import LASTING, OPTIONS, add_options, estimator_of, lasting
 from sticktree.cli.output import seed_of
 from sticktree.cli.run_folder import FILES, RunFolder, environment
-from sticktree.cli.table import (
-    READING,
-    LargeFile,
-    Rows,
-    check_shared,
-    checked_columns,
-    described,
-    is_large,
-    large_rows,
-    naming_options,
-    open_large,
-    read_rows,
-    rows_of,
-)
-from sticktree.data.sources.dask.session import ClusterLostError
+from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
@@ -116,24 +102,13 @@ def run_fit(options: argparse.Namespace) -> None:
     estimator = estimator_of(
         chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
     )
-    table: FileTable | LargeFile
-    if options.scheduler is not None:
-        check_shared(options.data, chosen)
-        table = open_large(options.data)
-    elif is_large(options.data, chosen):
-        table = open_large(options.data)
-    else:
-        table = read_rows(options.data, {k: chosen[k] for k in READING if k in chosen})
+    table = given_table(options.data, chosen, shared=options.scheduler is not None)
     if before is not None and table.source["sha256"] != before["data"]["sha256"]:
         raise ValueError(
             f"{options.data} is not the file that the run in {folder.path} was started with: its "
-            "content is another"
+            "content differs"
         )
-    if isinstance(table, LargeFile):
-        rows, columns = large_rows(table, chosen)
-    else:
-        rows = rows_of(table, chosen)
-        columns = checked_columns(rows, chosen)
+    rows, columns = in_roles(table, chosen)
     record = _record(options, chosen, table, rows, columns)
     if before is not None:
         kept = ("started", "seconds", "command", "environment")
@@ -150,20 +125,12 @@ def run_fit(options: argparse.Namespace) -> None:
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoppedError) as error:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
-        raise StoppedError(
-            f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
-        ) from None
-    except ClusterLostError as error:
-        record["seconds"] += time.monotonic() - began
-        folder.begin(record)
-        raise StoppedError(
-            f"{error.what}; go on with: sticktree fit -o {shlex.quote(options.output)} --resume "
-            "--scheduler and the address of a scheduler",
-            code=1,
-        ) from None
+        if isinstance(error, StoppedError):
+            raise
+        raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
     found = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
@@ -213,9 +180,9 @@ def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if kept.get(name) != value:
             was = f"was {kept[name]}" if name in kept else "was not given"
-            option = "no-standardize" if name == "standardize" else name
+            flag = OPTIONS[name].flag if name in OPTIONS else f"--{name}"
             raise ValueError(
-                f"--{option} {was} when the run was started, and stays so with --resume: leave it "
+                f"{flag} {was} when the run was started, and stays so with --resume: leave it "
                 "out, or start anew with --overwrite"
             )
     return dict(kept)
@@ -258,9 +225,21 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
         _sample(estimator, rows)
         return
     from sticktree.data.sources.dask.lazy import connected, dask_table
+    from sticktree.data.sources.dask.session import ClusterLostError
 
-    with connected(options.scheduler):
-        _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+    try:
+        with connected(options.scheduler):
+            _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+    except ClusterLostError as error:
+        raise StoppedError(
+            f"{error.what}; go on with: {_resuming(options)} --scheduler and the address of a "
+            "scheduler",
+            code=1,
+        ) from None
+
+
+def _resuming(options: argparse.Namespace) -> str:
+    return f"sticktree fit -o {shlex.quote(options.output)} --resume"
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:

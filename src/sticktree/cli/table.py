@@ -28,16 +28,12 @@ __all__ = [
     "LargeFile",
     "Rows",
     "add_reading",
-    "check_shared",
-    "checked_columns",
     "described",
-    "is_large",
-    "large_rows",
+    "given_table",
+    "in_roles",
     "naming_options",
-    "open_large",
     "read_rows",
     "reading_of",
-    "rows_of",
     "telling_options",
 ]
 
@@ -177,7 +173,26 @@ def _remedies(error: CellError, fitting: bool) -> str:
     return f"{mark} or --kinds {kind} or --drop {drop}"
 
 
-# ---- the columns in their roles -----------------------------------------------------------------
+# ---- the columns in their roles ----------------------------------------------------------------
+
+
+def given_table(
+    name: str, chosen: dict[str, Any], *, shared: bool = False
+) -> FileTable | LargeFile:
+    """Read a file, or open it if it is large or ``shared`` by the workers of a cluster."""
+    if shared:
+        check_shared(name, chosen)
+    if shared or is_large(name, chosen):
+        return open_large(name)
+    return read_rows(name, {k: chosen[k] for k in READING if k in chosen})
+
+
+def in_roles(table: FileTable | LargeFile, chosen: dict[str, Any]) -> tuple[Rows, Columns]:
+    """Give every column its role; errors come before any work."""
+    if isinstance(table, LargeFile):
+        return large_rows(table, chosen)
+    rows = rows_of(table, chosen)
+    return rows, checked_columns(rows, chosen)
 
 
 @dataclass(frozen=True)

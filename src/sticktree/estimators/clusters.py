@@ -13,13 +13,11 @@ from sticktree.data.preparation import Preparation
 from sticktree.inference.blas import one_thread
 from sticktree.inference.parameters import check_level
 from sticktree.model import Model
-from sticktree.posterior.agreement import best_level
-from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.clusterings import coclustering, confidence, labels_at
+from sticktree.posterior.consensus import consensus_tree, meeting_times
 from sticktree.posterior.draws import Posterior
-from sticktree.posterior.flat import flat_clustering
-from sticktree.posterior.levels import labels_at
+from sticktree.posterior.flat import best_level, flat_clustering
 from sticktree.posterior.prediction import memberships
-from sticktree.posterior.together import coclustering, confidence, meeting_times
 from sticktree.tree import Tree
 
 __all__ = ["Clusters"]

@@ -21,7 +21,7 @@ from sticktree.data.preparation import Preparation
 from sticktree.engine import engine_of
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
-from sticktree.posterior.levels import spread
+from sticktree.posterior.clusterings import spread
 from sticktree.posterior.prediction import log_predictive
 
 __all__ = ["Z_LIMIT", "Batch", "DriftWarning", "Foresight", "Stream", "foresee"]

@@ -82,7 +82,7 @@ def _density(estimator: Any, axes: list[_Axis]) -> dict[str, Any]:
 
 def _log_predictive(estimator: Any, axes: list[_Axis], grid: FloatArray) -> FloatArray:
     """Return log densities of places on the axes, with respect to these places."""
-    from sticktree.posterior.levels import spread
+    from sticktree.posterior.clusterings import spread
     from sticktree.posterior.prediction import log_predictive
 
     logs = np.array([axis.log for axis in axes])
