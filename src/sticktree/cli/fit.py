@@ -31,17 +31,17 @@ __all__ = ["FIT"]
 
 FIT_EPILOG = """\
 The folder gets plain files:
-  clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
+  clusters.csv     every row: its cluster, how certain that is, and its cluster at every level
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
-  run.json         how it came to be: version, parameters, seed, hash of the data, platform, times
+  run.json         how it was made: version, parameters, seed, hash of the data, platform, times
 
 Numbers in a Parquet file, an npy file or an array of zarr that would take more than 256 MB of
 memory are read in chunks, unless --algorithm gibbs is asked for, which needs all rows in memory.
 
-A run that is stopped, by Ctrl-C or worse, goes on with --resume to the very draws it would have
-made; its options need not be given again.
+A run that is stopped, by Ctrl-C or by a crash, goes on with --resume to the draws that it would
+have made; its options need not be given again.
 
 examples:
   every column is data:
@@ -74,7 +74,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     )
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue a run that was stopped")
-    again.add_argument("--overwrite", action="store_true", help="replace a run that is there")
+    again.add_argument("--overwrite", action="store_true", help="replace a run that exists")
     parser.add_argument(
         "--keep-checkpoint",
         action="store_true",
@@ -162,7 +162,7 @@ def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | N
         return folder.record
     if status == "running":
         raise ValueError(
-            f"--output {path} holds a run that was stopped: go on with --resume, start anew with "
+            f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
             "--overwrite, or choose another folder"
         )
     present = [name for name in FILES if (path / name).exists()]
@@ -183,7 +183,7 @@ def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
             flag = OPTIONS[name].flag if name in OPTIONS else f"--{name}"
             raise ValueError(
                 f"{flag} {was} when the run was started, and stays so with --resume: leave it "
-                "out, or start anew with --overwrite"
+                "out, or start afresh with --overwrite"
             )
     return dict(kept)
 
@@ -195,7 +195,7 @@ def _record(
     rows: Rows,
     columns: Columns,
 ) -> dict[str, Any]:
-    """Return all that it takes to do the same again."""
+    """Return all that is needed to run it again."""
     return {
         "command": shlex.join(["sticktree", *options.argv]),
         "started": _now(),
@@ -248,10 +248,10 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
 
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():
-        # We tell these ourselves, in words for a terminal.
+        # These are printed in the words of the terminal.
         warnings.simplefilter("ignore", ColumnsWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # A fit that is interrupted keeps what it has. Here it is saved, and goes on another time.
+        # A fit that is interrupted keeps its draws. Here they are saved, and the run goes on later.
         warnings.filterwarnings("error", "interrupted", ConvergenceWarning)
         try:
             estimator.fit(rows.frame, sample_weight=rows.weights)
@@ -261,7 +261,7 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
 
 @contextmanager
 def _terminated_is_interrupted() -> Iterator[None]:
-    """Treat a polite request to end, as batch systems send it, like Ctrl-C."""
+    """Treat a request to end (SIGTERM), as batch systems send it, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

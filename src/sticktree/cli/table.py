@@ -68,7 +68,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format",
         choices=["csv", "tsv", "parquet", "npy"],
-        help="[by the ending of the name, such as .csv, .tsv.gz or .parquet]",
+        help="format of the file [by its ending, such as .csv, .tsv.gz or .parquet]",
     )
     group.add_argument(
         "--delimiter",
@@ -83,14 +83,14 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--header",
         action="store_const",
         const=True,
-        help="the first row has names [unless it has numbers only]",
+        help="the first row holds names [unless it has numbers only]",
     )
     names.add_argument(
         "--no-header",
         dest="header",
         action="store_const",
         const=False,
-        help="the first row has data; columns are called x0, x1, …",
+        help="the first row holds data; columns are called x0, x1, …",
     )
     group.add_argument(
         "--missing",
@@ -98,7 +98,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         type=split_list,
         help="marks of missing values, such as ?,-999, besides empty cells, NA, NaN, null, …",
     )
-    group.add_argument("--encoding", metavar="NAME", help="such as latin-1 [utf-8]")
+    group.add_argument(
+        "--encoding", metavar="NAME", help="character encoding, such as latin-1 [utf-8]"
+    )
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -107,7 +109,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
     if given["delimiter"] in SPOKEN:
         given["delimiter"] = SPOKEN[given["delimiter"]]
     if given["delimiter"] == "":
-        raise ValueError("--delimiter must be a character, got none")
+        raise ParameterError("--delimiter", "", "a character, tab, comma, semicolon or whitespace")
     return {name: value for name, value in given.items() if value is not None}
 
 
