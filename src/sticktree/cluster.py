@@ -10,8 +10,9 @@ partition with any of Dask's schedulers, and the sampler runs in threads; result
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
+
+from sticktree.data.sources.dask import is_dask
 
 if TYPE_CHECKING:
     from sticktree.data.sources.dask.lazy import map_rows
@@ -29,18 +30,6 @@ PLACES = {
     "DaskStore": "store",
     "map_rows": "lazy",
 }
-
-
-def is_dask(X: object) -> bool:  # noqa: N803
-    """Tell whether something is a collection of Dask; Dask is not loaded for that.
-
-    Examples
-    --------
-    >>> from sticktree.cluster import is_dask
-    >>> is_dask([[1.0, 2.0]])
-    False
-    """
-    return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X)
 
 
 def __getattr__(name: str) -> Any:
