@@ -18,6 +18,7 @@ test: lint types unit ## everything that continuous integration checks
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
@@ -32,15 +33,15 @@ bench: $(VENV)/.dev ## speed against peers in the same process
 bench-scale: $(VENV)/.dev ## the parallel sampler's targets, up to ten million rows; a quarter of an hour
 	$(BIN)/python -m benchmarks scale
 
-paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in paper/
-	$(BIN)/sticktree reproduce all -o paper
+paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in paper/results
+	$(BIN)/sticktree reproduce all -o paper/results
 
 docs: $(VENV)/.docs ## the documentation, in docs/_build/html; a warning is an error
 	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 test-floors: ## the tests with the oldest dependencies that pyproject.toml admits
 	$(PYTHON) -m venv $(VENV)-floors
-	$(VENV)-floors/bin/python -m pip install --quiet --constraint floors.txt -e ".[test]"
+	$(VENV)-floors/bin/python -m pip install --quiet --constraint floors.txt -e ".[test]" -e paper
 	$(VENV)-floors/bin/python -m pytest
 
 $(VENV)/.created:
@@ -53,12 +54,12 @@ $(VENV)/.plot: $(VENV)/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet -e ".[plot]"
 	@touch $@
 
-$(VENV)/.paper: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet -e ".[plot,data]"
+$(VENV)/.paper: $(VENV)/.created pyproject.toml paper/pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[plot,data]" -e paper
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet -e ".[test,lint]"
+$(VENV)/.dev: $(VENV)/.created pyproject.toml paper/pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[test,lint]" -e paper
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.created pyproject.toml
@@ -66,4 +67,4 @@ $(VENV)/.docs: $(VENV)/.created pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-floors build dist demo paper docs/_build docs/examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-floors build dist demo paper/results docs/_build docs/examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache

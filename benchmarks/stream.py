@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from benchmarks.table import Row, Target, duration, verdict
+from benchmarks.measure import Row, Target, duration, verdict
 from sticktree import DFPMixture
 from sticktree.checks import FloatArray
 from sticktree.inference.drift import Z_LIMIT
@@ -88,7 +88,7 @@ def mixture(n_warmup: int, n_draws: int) -> DFPMixture:
     )
 
 
-def rows(quick: bool = False) -> Iterator[Row]:
+def stream(quick: bool = False) -> Iterator[Row]:
     n_batches, n_rows = (4, 500) if quick else (20, 5_000)
     for dimension in (2, 5):
         for kind in KINDS:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture, DPMixture
-from sticktree.inference.specification import Specification
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.parameters import checked
 from sticktree.model import Column
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
@@ -194,8 +195,8 @@ def test_presets_make_no_choice():
 
 
 def candidates(level=None, **parameters):
-    specification = Specification.of(DFPMixture(**parameters)._parameters())
-    found = specification.candidates((Column(), Column()), level)
+    specification = Candidates.of(checked(DFPMixture(**parameters)._parameters()))
+    found = specification.models((Column(), Column()), level)
     return specification, {name: model.depth for name, model in found}
 
 

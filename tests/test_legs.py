@@ -87,7 +87,7 @@ def test_processes_are_used_only_if_they_are_asked_for():
 
 
 def test_ctrl_c_keeps_the_legs_that_are_done(monkeypatch):
-    from benchmarks.chains import default_model
+    from benchmarks.data import default_model
     from sticktree.engine.shared.chain import Chain
     from sticktree.inference import legs
     from sticktree.inference.sampling import Run, Schedule

@@ -15,7 +15,8 @@ from sticktree.data import Columns
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
 from sticktree.inference.drift import Stream
-from sticktree.inference.fitting import Sampled, check_level
+from sticktree.inference.fitting import Sampled
+from sticktree.inference.parameters import check_level
 from sticktree.inference.selection import Selection
 from sticktree.model import Model
 from sticktree.posterior.agreement import best_level
@@ -141,9 +142,13 @@ class Fit:
             certain[training.rows_outside] = shares.max(axis=1)
         return certain
 
-    def summarised(self) -> Fit:
-        """Return the fit with its summaries computed, unless its rows are very many."""
-        for name in SUMMARIES if self.training.n_data <= AT_ONCE else SUMMARIES[:1]:
+    def summarised(self, most: int | None = None) -> Fit:
+        """Return the fit with its summaries computed, unless it has more data than ``most``.
+
+        None is 2,000,000. Of more, only the diagnosis is computed now.
+        """
+        most = AT_ONCE if most is None else most
+        for name in SUMMARIES if self.training.n_data <= most else SUMMARIES[:1]:
             getattr(self, name)
         return self
 
@@ -303,7 +308,11 @@ class Fit:
             sampled=None,
         )
         chains = self.posterior.chains
-        if not with_labels and len(self.posterior) and "sums_n" in self.posterior.draws[0].parameters:
+        if (
+            not with_labels
+            and len(self.posterior)
+            and "sums_n" in self.posterior.draws[0].parameters
+        ):
             training = replace(training, data=training.data[:0])
             chains = [[_without_labels(draw) for draw in chain] for chain in chains]
         light = replace(

@@ -16,7 +16,7 @@ from sticktree.cli.run_folder import RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
 NAMES = list(COMMANDS)
-ON_RUNS = [name for name in NAMES if name not in ("fit", "demo", "simulate", "reproduce")]
+ON_RUNS = [name for name in NAMES if name not in ("fit", "demo", "simulate")]
 
 
 # ---- help ----------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.made_up import DEPTH, as_fit, made_up
+from benchmarks.summaries import DEPTH, as_fit, made_up
 from sticktree.metrics import dendrogram_purity, meeting_distance, variation_of_information
 from sticktree.posterior import Draw, best_draw, expected_loss, flat_clustering, labels_at, levels
 from sticktree.posterior import search as searching

@@ -69,7 +69,7 @@ def test_branches_of_some_rows_are_those_of_the_pruned_tree(seed):
 
 
 def test_page_of_many_rows_says_how_many_it_has(monkeypatch):
-    from benchmarks.made_up import as_fit, made_up
+    from benchmarks.summaries import as_fit, made_up
     from sticktree.report import build_report, content, rows
 
     mixture = as_fit(made_up(2_000, 8))

@@ -36,7 +36,6 @@ COMMANDS = {
         "look at random trees, and at one learned from a table",
     ),
     "simulate": ("sticktree.cli.simulate:SIMULATE", "draw data from a random tree"),
-    "reproduce": ("sticktree.cli.reproduce:REPRODUCE", "the paper's tables and figures"),
 }
 """Where each command is, and what it does in a few words."""
 APART = {"reproduce": "the paper's tables and figures, with every peer beside them"}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.checks import check_integer
 from sticktree.cli.table_options import READING, add_reading, reading_of
 from sticktree.data.sources.reading.names import split_list
+from sticktree.inference.parameters import PRESETS
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
@@ -40,19 +41,6 @@ PARAMETERS = {
 """Options, and the parameters of the estimator that they set."""
 LASTING = (*READING, *COLUMNS, "model", *(name for name in PARAMETERS if name != "jobs"), "seed")
 """Options that a run keeps when it goes on."""
-# What each model fixes, and what it only has as another default.
-FIXED: dict[str, dict[str, Any]] = {
-    "dfp": {},
-    "dpm": {"depth": 1, "divergence": "constant", "scales": "per_level"},
-    "ddt": {"divergence": "diffusion", "scales": "shared"},
-    "pydt": {"divergence": "diffusion", "scales": "shared"},
-}
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "dfp": {},
-    "dpm": {"covariance_type": "full"},
-    "ddt": {"depth": 40, "covariance_type": "full"},
-    "pydt": {"depth": 40, "covariance_type": "full", "discount": None},
-}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +79,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the model")
     group.add_argument(
         "--model",
-        choices=list(FIXED),
+        choices=list(PRESETS),
         help="Dirichlet fragmentation process; Dirichlet process mixture (one level, no tree); "
         "Dirichlet or Pitman–Yor diffusion tree in fine steps [dfp]",
     )
@@ -184,22 +172,21 @@ def lasting(options: argparse.Namespace) -> dict[str, Any]:
 def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
     """Return the estimator that options ask for, its parameters checked."""
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.inference.specification import Specification
+    from sticktree.inference.candidates import Candidates
+    from sticktree.inference.parameters import checked
 
     model = options.get("model", "dfp")
-    for name in options.keys() & FIXED[model].keys():
+    for name in options.keys() & PRESETS[model].fixed.keys():
         raise ValueError(f"--{name} has no meaning with --model {model}: leave it out")
     given = {
         parameter: None if options[name] == "learn" else options[name]
         for name, parameter in PARAMETERS.items()
         if name in options
     }
-    parameters = {**FIXED[model], **DEFAULTS[model], **given}
+    parameters = {**PRESETS[model].fixed, **PRESETS[model].defaults, **given}
     estimator = DFPMixture(**parameters, **others)
     with naming_options():
-        levels = Specification.of(estimator._parameters()).most_levels
-        estimator._schedule()
-        estimator._threads()
+        levels = Candidates.of(checked(estimator.model_parameters())).most_levels
     if estimator.level is not None:
         check_integer("--level", estimator.level, minimum=0)
         if estimator.level > levels:

@@ -115,7 +115,7 @@ def checked_columns(rows: Rows, chosen: dict[str, Any]) -> Columns:
     import numpy as np
 
     from sticktree.data import read_table
-    from sticktree.data.weights import expand
+    from sticktree.data.training import expand
 
     empty = [name for name in rows.frame if rows.frame[name].isna().all()]
     if empty:

@@ -202,7 +202,7 @@ def named_tree(estimator: DFPMixture, ids: Sequence[str] | None) -> Tree:
     Rows of weight 0 are not in the tree; where there are some, the others get their numbers as
     names if they have none.
     """
-    kept = np.unique(estimator._rows)
+    kept = estimator.fit_.training.fitted_rows
     if ids is None:
         if kept.size == len(estimator.labels_):
             return estimator.tree_

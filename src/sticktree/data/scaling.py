@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from sticktree.checks import FloatArray, as_numbers, check_observed
+from sticktree.checks import FloatArray, check_observed
 from sticktree.data import Columns, smallest_gap
 from sticktree.model import Column
 
-__all__ = ["Scaling", "check_resolution"]
+__all__ = ["Scaling"]
 
 FLAT = 1e-3  # in standardised units: the resolution of a column that is constant
 
@@ -90,22 +89,6 @@ class Scaling:
                 self.columns.kinds, self.columns.n_categories, floors, strict=True
             )
         )
-
-
-def check_resolution(resolution: Any) -> FloatArray | None:
-    """Return the resolution as numbers, or None if it is to be estimated."""
-    if isinstance(resolution, str) and resolution == "auto":
-        return None
-    try:
-        values = as_numbers("resolution", resolution)
-    except ValueError:
-        values = np.array(np.nan)
-    if values.ndim > 1 or not (np.isfinite(values) & (values >= 0)).all():
-        raise ValueError(
-            'resolution must be "auto", or a number of at least 0 for all columns or for each, '
-            f"got {resolution!r}"
-        )
-    return values
 
 
 def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""The rows of a fit: standardised, weighted, in memory or elsewhere, and which sampler is for them."""
+"""The rows of a fit: standardised, weighted, in memory or elsewhere."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from sticktree.data import Columns, Table
 from sticktree.data.scaling import Scaling
 from sticktree.data.store import MemoryStore, Store, digest, some_rows
 
-__all__ = ["TrainingData", "check_algorithm", "expand", "label_every"]
+__all__ = ["TrainingData", "expand", "label_every"]
 
-ALGORITHMS = ("auto", "gibbs", "parallel")
 MANY = 100_000  # rows, above which "auto" is the parallel sampler
 SOME = 2_000  # rows that choose a model for all, where there are many
 KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory
@@ -222,13 +221,6 @@ class TrainingData:
         if store is None:
             raise ValueError("the rows of the fit are not in memory, and its chains have ended")
         return some_rows(store, SOME).y
-
-
-def check_algorithm(algorithm: Any) -> str:
-    """Return which sampler is asked for."""
-    if algorithm not in ALGORITHMS:
-        raise ValueError(f"algorithm must be one of {ALGORITHMS}, got {algorithm!r}")
-    return str(algorithm)
 
 
 def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:

@@ -5,30 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from sticktree.checks import is_integer
-from sticktree.data.training import TrainingData, check_algorithm
+from sticktree.data.training import TrainingData
 from sticktree.errors import warn_caller
 from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
+from sticktree.inference.parameters import draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
-
-__all__ = ["fit_rows", "lasting_parameters"]
-
-# Parameters that may change while chains go on.
-FREE = frozenset({"n_draws", "n_jobs", "warm_start", "progress", "checkpoint", "level"})
+__all__ = ["fit_rows"]
 
 
 def fit_rows(estimator: Any, X: Any, sample_weight: Any, algorithm: str) -> Fit:  # noqa: N803
     """Fit the rows of ``X``, or go on with the last fit if ``warm_start`` says so."""
-    plan = Plan.of(estimator.model_parameters())
-    algorithm = check_algorithm(algorithm)
+    plan = Plan.of(estimator.model_parameters() | {"algorithm": algorithm})
     last = estimator.fit_ if estimator.warm_start and hasattr(estimator, "fit_") else None
     if last is not None:
         algorithm = last.training.algorithm
     training = training_data(estimator, X, sample_weight, algorithm, last)
-    parameters = lasting_parameters(estimator)
+    parameters = draws_depend_on(estimator.get_params())
     checkpoint = _checkpoint(estimator, training, parameters)
     if last is None:
         sampled = sample_posterior(training, plan, checkpoint)
@@ -47,11 +43,6 @@ def fit_rows(estimator: Any, X: Any, sample_weight: Any, algorithm: str) -> Fit:
     if advice is not None:
         warn_caller(advice, ConvergenceWarning)
     return fit
-
-
-def lasting_parameters(estimator: Any) -> dict[str, str]:
-    """Return the parameters, as text, that must stay the same for chains to go on."""
-    return {name: repr(v) for name, v in estimator.get_params().items() if name not in FREE}
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:

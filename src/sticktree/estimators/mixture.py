@@ -27,75 +27,83 @@ class DFPMixture(FittedMixture):
     ----------
     depth : int or None, default=None
         How often the stick breaks. With the log divergence the last break gives every datum a place
-        of its own, so the tree has ``depth − 1`` levels. If ``covariance_type`` is "auto", the data
-        may choose fewer. None leaves all of it to the data then, where noise that all leaves share
-        may have deeper trees too, and is 4 else.
+        of its own, so the tree has ``depth − 1`` levels. ``depth=1`` is the Dirichlet process
+        mixture with any divergence that has a name: one break with concentration c, one level. If
+        ``covariance_type`` is "auto", the data may choose a smaller depth. None leaves the depth to
+        the data in that case, and noise that all leaves share may have deeper trees too; else None
+        is 4.
     divergence : {"log", "constant", "diffusion"}, array, callable or Divergence, default="log"
-        How the concentration depends on the level; "log" is the paper's. "diffusion" is the same
+        How the concentration depends on the level. "log" is the paper's. "diffusion" is the same
         less the discount: in many steps, a diffusion tree; see
         :class:`~sticktree.processes.DiffusionDivergence`.
     concentration : float or None, default=None
-        The factor c of the concentrations; None learns it.
+        The factor c of the concentrations: larger means more branches. None learns it.
     discount : float or None, default=0.0
-        The Pitman–Yor discount in [0, 1); None learns it.
+        The Pitman–Yor discount in [0, 1): larger means more small branches. None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and the depth: short chains of every candidate are compared by
         leave-one-out density. That takes at most half as many sweeps as the fit, and 1,200 in all;
         the evidence is in ``selection_``.
     leaf_noise : {"auto", "shared", "own"}, default="auto"
-        Whether all leaves have the same noise, whose multiples are the steps down the tree, or each
-        its own. "auto" is chosen by the data if ``covariance_type`` is, and else "shared" where all
-        columns are gaussian.
+        Whether all leaves have the same noise, or each its own. Steps down the tree are multiples
+        of noise that is shared. "auto" is chosen by the data if ``covariance_type`` is "auto" too;
+        else it is "shared" where all columns are gaussian, and "own" where not.
     columns : dict, sequence or None, default=None
-        Kinds of columns: "gaussian", "lognormal", "bernoulli", "categorical", "poisson" or
-        "negative_binomial", by name or position, or one for each column. What is not given is
-        gaussian in an array, and inferred from the types of a data frame, with a warning that says
-        how.
+        The kinds of the columns. They are "gaussian", "lognormal", "bernoulli", "categorical",
+        "poisson" or "negative_binomial", by name or position, or one for each column. What is not
+        given is gaussian in an array, and inferred from the types of a data frame, with a warning
+        that says how.
     resolution : "auto", float or array, default="auto"
-        How finely each column was measured, in the user's units. No leaf with noise of its own is
-        narrower than that, or it would put a spike on every repeated value. "auto" is the smallest
-        gap between distinct values where values repeat, else 0.
+        How finely each column was measured: no cluster is narrower. It is in the user's units.
+        Without it a leaf with noise of its own would put a spike on every repeated value. "auto" is
+        the smallest gap between distinct values where values repeat, else 0.
     scales : {"per_level", "shared"}, default="per_level"
-        Whether each level's steps have a variance of their own, in units of Σ, or all have Σ, as in
-        the paper.
+        Whether the steps of each level have a variance of their own. It is in units of Σ;
+        "shared" gives all steps Σ, as in the paper.
     concentration_prior : (float, float), default=(1.0, 1.0)
         Shape and rate of the Gamma prior of c.
     precision_prior : (float, float), default=(1.0, 0.01)
-        Shape and rate of the Gamma prior of the noise's precision, in standardised units. The
+        Shape and rate of the Gamma prior of the noise's precision. It is in standardised units. The
         paper's rate 1 says that clusters are about as wide as all the data; on R15, whose clusters
         are narrow, it costs 0.02 nats a row, and rates of 0.01 and 0.001 score the same.
     scale_prior : (float, float), default=(1.0, 10.0)
-        Shape and rate of the Gamma prior of each level's inverse scale, in units of the noise. The
-        rate says that steps between levels are wider than the noise. With a rate of 1, levels may
-        shrink to the noise's own width: on six plain blobs chains then disagree (R-hat 1.6) and
-        have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities on R15
-        and Aggregation are the same or slightly better.
+        Shape and rate of the Gamma prior of each level's inverse scale. It is in units of the
+        noise. The rate says that steps between levels are wider than the noise. With a rate of 1,
+        levels may shrink to the noise's own width: on six plain blobs chains then disagree (R-hat
+        1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities
+        on R15 and Aggregation are the same or slightly better.
     node_prior : (float, float), default=(2.0, 0.5)
-        With own noise: shape and rate of the Gamma prior of the inverse variance of each step
-        between nodes, for each level and column.
+        With own noise: shape and rate of the Gamma prior of the inverse variance of a step. There
+        is such a variance for each level and column.
     discount_prior : (float, float), default=(1.0, 1.0)
-        Parameters of the Beta prior of the discount.
+        The two parameters of the Beta prior of the discount.
     standardize : bool, default=True
-        Centre and scale the columns inside. Densities are in the user's units all the same.
+        Whether columns are centred and scaled inside. Densities are in the user's units either way.
     n_chains : int, default=4
-        Number of independent chains.
-    n_warmup, n_draws, thin : int, default=1000, 1000, 1
-        Sweeps that are thrown away, draws that are kept, and sweeps from one draw to the next.
-        On Glass, chains need up to a thousand sweeps to meet. A draw takes a few bytes a row: about
-        a kilobyte for 600 rows.
+        The number of independent chains.
+    n_warmup : int, default=1000
+        The first sweeps of each chain, which are thrown away. On Glass, chains need up to a
+        thousand sweeps to meet.
+    n_draws : int, default=1000
+        The number of draws that are kept of each chain. A draw takes a few bytes per row: about a
+        kilobyte for 600 rows.
+    thin : int, default=1
+        Sweeps from one draw to the next.
     level : int or None, default=None
-        Level of the tree whose clusters are ``labels_`` and predicted; None is the one on whose
-        clusters the draws agree best, by the expected adjusted Rand index.
+        The level of the tree whose clusters are reported. They are ``labels_``, and predicted for
+        other rows. None is the level on whose clusters the draws agree best, by the expected
+        adjusted Rand index.
     n_jobs : int or None, default=None
-        Threads that run chains; None uses one for each chain and core. Draws do not depend on it.
+        Threads that run chains. None uses one for each chain, as far as there are cores. Draws do
+        not depend on it.
         Inside ``joblib.parallel_config`` with another backend, chains run in its processes.
     random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same draws.
+        The seed: the same seed gives the same draws.
     warm_start : bool, default=False
-        Go on from the last fit: keep its draws and add ``n_draws`` more.
+        Whether to go on from the last fit. Its draws are kept, and ``n_draws`` more are added.
     progress : bool or None, default=None
-        Show the progress of every chain; None does so on a terminal.
+        Whether to show the progress of every chain. None does so on a terminal.
     checkpoint : path or None, default=None
         A folder in which the run is saved every half minute and at its end. A fit with the same
         data, parameters and seed goes on from there, to the identical draws.

@@ -18,11 +18,12 @@ from sticktree.data.training import TrainingData, label_every
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.draw import Draw
 from sticktree.errors import warn_caller
-from sticktree.estimators.fitting import fit_rows, lasting_parameters
+from sticktree.estimators.fitting import fit_rows
 from sticktree.estimators.reading import read_rows, row_names
 from sticktree.fit import Fit
 from sticktree.inference.drift import Batch, DriftWarning, Stream, foresee
 from sticktree.inference.packing import pack_chain, unpack_chain
+from sticktree.inference.parameters import draws_depend_on
 from sticktree.inference.progress import watching
 from sticktree.inference.runner import Run, Schedule, Workers, sample
 
@@ -35,18 +36,18 @@ FREE = frozenset({"n_warmup", "thin", "algorithm"})  # parameters that may chang
 
 
 def partial_fit_rows(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # noqa: N803
-    """Fit the first batch, or take in a further one; see :meth:`sticktree.DFPMixture.partial_fit`."""
+    """Fit the first batch, or take in another; see :meth:`sticktree.DFPMixture.partial_fit`."""
     if not hasattr(estimator, "fit_"):
         fit = fit_rows(estimator, X, None, "parallel")
         stream = Stream((first_batch(fit.posterior.draws),))
         return replace(fit, stream=stream).with_summaries(fit.summaries())
-    last = estimator.fit_
+    last: Fit = estimator.fit_
     schedule = Schedule(
         check_integer("n_warmup", n_warmup, minimum=0),
         check_integer("n_draws", n_draws, minimum=1),
         check_integer("thin", estimator.thin, minimum=1),
     )
-    workers = Workers.of({"n_chains": estimator.n_chains, "n_jobs": estimator.n_jobs})
+    workers = Workers.of(estimator.n_chains, estimator.n_jobs)
     _check_stream(estimator, last)
     scaling = last.training.scaling
     x = scaling.standardised(_read_batch(estimator, X))
@@ -104,7 +105,7 @@ def _check_stream(estimator: Any, last: Fit) -> None:
             "partial_fit must follow a fit to rows in memory, got one to rows that are "
             "elsewhere; call partial_fit from the first batch on"
         )
-    for name, text in lasting_parameters(estimator).items():
+    for name, text in draws_depend_on(estimator.get_params()).items():
         if name not in FREE and text != last.parameters[name]:
             raise ValueError(
                 f"{name} must be that of the first batch, {last.parameters[name]}, when "

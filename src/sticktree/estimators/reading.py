@@ -43,7 +43,9 @@ def training_data(
     """Read the rows of a fit and standardise them, as the last fit did if this one goes on."""
     scaling = None if last is None else last.training.scaling
     if is_dask(X):
-        _check_outside(estimator, sample_weight, algorithm, "a dask array or DataFrame", "X.compute()")
+        _check_outside(
+            estimator, sample_weight, algorithm, "a dask array or DataFrame", "X.compute()"
+        )
         return _of_dask(estimator, X, last)
     if isinstance(X, ChunkedTable):
         chunks, array = "a table that is read in chunks", "an array in memory"
@@ -141,8 +143,7 @@ def _of_chunks(estimator: Any, table: ChunkedTable, known: Scaling | None) -> Tr
     from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table
 
     table.check_numbers()
-    workers = Workers.of({"n_chains": estimator.n_chains, "n_jobs": estimator.n_jobs})
-    n_threads = workers.n_threads
+    n_threads = Workers.of(estimator.n_chains, estimator.n_jobs).n_threads
     scaling = _scaling_outside(
         estimator, table.n_columns, table.names, known, lambda: measure_table(table, n_threads)
     )
@@ -157,7 +158,7 @@ def _scaling_outside(
     known: Scaling | None,
     measure: Callable[[], Scale],
 ) -> Scaling:
-    """Return units of gaussian columns, measured unless ``known``; note names as scikit-learn does."""
+    """Return units of gaussian columns, measured unless ``known``, and note their names."""
     alike: Any = np.zeros((1, n_columns))
     if names is not None:
         alike = _frame(alike, names)
@@ -201,7 +202,9 @@ def chunkwise(method: Method) -> Method:
             names = None
 
         def answer(rows: npt.NDArray[Any]) -> Any:
-            return method(self, rows if names is None else _frame(rows, names), *arguments, **options)
+            return method(
+                self, rows if names is None else _frame(rows, names), *arguments, **options
+            )
 
         return map_chunks(X, answer)
 

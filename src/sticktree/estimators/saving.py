@@ -14,12 +14,12 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 
 from sticktree.data.training import TrainingData
-from sticktree.estimators.fitting import lasting_parameters
 from sticktree.estimators.mixture import DFPMixture
 from sticktree.estimators.presets import DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.packing import pack_chain, resting
+from sticktree.inference.parameters import draws_depend_on
 from sticktree.inference.runner import Run
 from sticktree.io.archive import Archive, check_destination, open_archive, write_archive
 from sticktree.io.objects import Decoder, Encoder, NotSavableError
@@ -123,8 +123,11 @@ def _read_1(archive: Archive) -> DFPMixture:
     found = {key: decoder.decode(form) for key, form in document["attributes"].items()}
     summaries = {
         "diagnosis": found.pop("diagnosis_"),
-        **{name: found.pop(f"{name}_") for name in ("tree", "level", "labels", "confidence")
-           if f"{name}_" in found},
+        **{
+            name: found.pop(f"{name}_")
+            for name in ("tree", "level", "labels", "confidence")
+            if f"{name}_" in found
+        },
     }
     if "_whole_tree" in found:
         summaries["whole_tree"] = found.pop("_whole_tree")
@@ -146,7 +149,7 @@ def _read_1(archive: Archive) -> DFPMixture:
     runs = _runs(document, decoder, training, model)
     finished = all(len(run.draws) == schedule.n_draws for run in runs)
     sampled = Sampled(model, selection, runs, schedule, finished)
-    parameters = lasting_parameters(estimator) | document["changed"]
+    parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, estimator.level, parameters, stream)
     estimator.fit_ = fit.with_summaries(summaries)
     return estimator
@@ -166,7 +169,7 @@ def _read_2(archive: Archive) -> DFPMixture:
     estimator = _estimator(document["class"], attributes)
     runs = _runs(document, decoder, training, model)
     sampled = Sampled(model, selection, runs, schedule, document["finished"])
-    parameters = lasting_parameters(estimator) | document["changed"]
+    parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, level, parameters, stream)
     estimator.fit_ = fit.with_summaries(summaries)
     return estimator
@@ -214,5 +217,5 @@ def _changed(estimator: DFPMixture) -> dict[str, str]:
 
     The others are not written: how numbers look as text depends on the version of numpy.
     """
-    now = lasting_parameters(estimator)
+    now = draws_depend_on(estimator.get_params())
     return {key: text for key, text in estimator.fit_.parameters.items() if now.get(key) != text}

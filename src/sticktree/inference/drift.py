@@ -10,7 +10,6 @@ all rows of a batch come from one truth.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from sticktree.blas import one_thread
-from sticktree.checks import FloatArray, is_integer
-from sticktree.data.scaling import check_resolution
+from sticktree.checks import FloatArray
 from sticktree.data.training import TrainingData, label_every
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.parameters import check_level, checked
 from sticktree.inference.progress import choosing, watching
 from sticktree.inference.runner import Run, Schedule, Watch, Workers, sample, seed_sequence
 from sticktree.inference.selection import Selection, select
-from sticktree.inference.specification import Specification
 from sticktree.model import Model
 
-__all__ = ["Plan", "Sampled", "Saver", "check_level", "continue_sampling", "sample_posterior"]
+__all__ = ["Plan", "Sampled", "Saver", "continue_sampling", "sample_posterior"]
 
 SECONDS_BETWEEN_SAVES = 30.0
 PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take
@@ -29,7 +29,7 @@ PILOT_CHAINS = 2
 class Plan:
     """What the parameters of an estimator ask for, checked."""
 
-    specification: Specification
+    candidates: Candidates
     schedule: Schedule
     workers: Workers
     resolution: FloatArray | None
@@ -40,16 +40,17 @@ class Plan:
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Plan:
         """Check the parameters of an estimator; raise an error that names the first wrong one."""
-        specification = Specification.of(dict(parameters))
-        check_level(parameters["level"], specification.most_levels)
+        known = checked(parameters)
+        candidates = Candidates.of(known)
+        check_level(known["level"], candidates.most_levels)
         return cls(
-            specification,
-            Schedule.of(parameters),
-            Workers.of(parameters),
-            check_resolution(parameters["resolution"]),
-            parameters["level"],
-            parameters["random_state"],
-            parameters["progress"],
+            candidates,
+            Schedule(known["n_warmup"], known["n_draws"], known["thin"]),
+            Workers.of(known["n_chains"], known["n_jobs"]),
+            known["resolution"],
+            known["level"],
+            known["random_state"],
+            known["progress"],
         )
 
     def schedule_for(self, training: TrainingData) -> Schedule:
@@ -106,7 +107,7 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
     schedule, seed = plan.schedule_for(training), seed_sequence(plan.random_state)
     some = training.some()
     columns = training.scaling.describe(some, plan.resolution)
-    candidates = plan.specification.candidates(columns, plan.level)
+    candidates = plan.candidates.models(columns, plan.level)
     model, selection = candidates[0][1], None
     with one_thread():
         if len(candidates) > 1:
@@ -182,9 +183,3 @@ def _also_save(watch: Watch, saver: Saver) -> Watch:
             last[k] = now
 
     return both
-
-
-def check_level(level: Any, last: int) -> None:
-    """Raise an error if there is no such level in a tree of which ``last`` is the last."""
-    if level is not None and not (is_integer(level) and 0 <= level <= last):
-        raise ValueError(f"level must be an integer between 0 and {last}, got {level!r}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -45,15 +45,6 @@ class Schedule:
     thin: int = 1
     label_every: int = 1
 
-    @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> Schedule:
-        """Check the parameters ``n_warmup``, ``n_draws`` and ``thin``."""
-        return cls(
-            check_integer("n_warmup", parameters["n_warmup"], minimum=0),
-            check_integer("n_draws", parameters["n_draws"], minimum=1),
-            check_integer("thin", parameters["thin"], minimum=1),
-        )
-
     @property
     def n_sweeps(self) -> int:
         """All sweeps of one chain."""
@@ -77,13 +68,11 @@ class Workers:
     n_threads: int
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> Workers:
-        """Check the parameters ``n_chains`` and ``n_jobs``."""
-        n_chains = check_integer("n_chains", parameters["n_chains"], minimum=1)
-        n_jobs, cores = parameters["n_jobs"], os.cpu_count() or 1
+    def of(cls, n_chains: int, n_jobs: int | None) -> Workers:
+        """Return the threads for chains; None is one for each chain and core."""
+        cores = os.cpu_count() or 1
         if n_jobs is None or n_jobs == -1:
             return cls(n_chains, min(n_chains, cores), cores)
-        n_jobs = check_integer("n_jobs", n_jobs, minimum=1)
         return cls(n_chains, n_jobs, n_jobs)
 
     @property

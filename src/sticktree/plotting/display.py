@@ -67,7 +67,8 @@ def labels_of(estimator: Any) -> Any:
 
 def rows_of(estimator: Any) -> npt.NDArray[np.int64]:
     """Return the row of the fit that each datum of the tree is: one of weight 0 is none."""
-    return np.unique(estimator._rows)
+    rows: npt.NDArray[np.int64] = estimator.fit_.training.fitted_rows
+    return rows
 
 
 def data_of(estimator: Any) -> FloatArray:
@@ -75,8 +76,8 @@ def data_of(estimator: Any) -> FloatArray:
 
     Lognormal columns are logarithms, and categories are codes.
     """
-    first = np.unique(check_fitted(estimator)._rows, return_index=True)[1]
-    restored = estimator._preparation.restored(estimator._data[first])
+    training = check_fitted(estimator).fit_.training
+    restored = training.scaling.restored(training.data[training.first_data])
     return np.asarray(restored, dtype=np.float64)
 
 

@@ -186,9 +186,8 @@ class _Asked:
         self.left_out: list[NumberedDraw] = []
 
     def each(self) -> Iterator[Predictive]:
-        for self.numbered, predictive in zip(
-            self.predictive.draws, self.predictive.each(), strict=True
-        ):
+        for numbered, predictive in zip(self.predictive.draws, self.predictive.each(), strict=True):
+            self.numbered = numbered
             yield predictive
 
     @property

@@ -225,7 +225,7 @@ def _model(estimator: DFPMixture) -> str:
 
 def flat_levels(estimator: DFPMixture) -> list[Any]:
     """Return the flat clusters at levels 1 to the last."""
-    known = {estimator._level(): estimator.labels_}
+    known = {estimator.level_: estimator.labels_}
     levels = range(1, estimator.posterior_.depth + 1)
     return [known[k] if k in known else estimator.cluster(level=k) for k in levels]
 
