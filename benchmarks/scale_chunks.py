@@ -21,8 +21,8 @@ from benchmarks.measure import (
     verdict,
 )
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table
-from sticktree.data.sources.chunks.rows import ChunkedRows
+from sticktree.data.sources.chunk_rows import ChunkedRows
+from sticktree.data.sources.prepared import PreparedTable, measure_table
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import Rows, ThreadedRows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain

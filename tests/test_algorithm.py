@@ -9,7 +9,7 @@ import pytest
 import sticktree
 from sticktree import DFPMixture
 from sticktree.data import read_table
-from sticktree.data.given import MANY, is_parallel, label_every
+from sticktree.data.training import MANY, is_parallel, label_every
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 FAST = {"covariance_type": "full", "leaf_noise": "shared", "depth": 3, "n_chains": 2}
@@ -77,7 +77,7 @@ def test_labels_of_few_draws_are_kept_where_rows_are_many():
 
 
 def test_draws_without_labels_serve_densities(monkeypatch, blobs):
-    import sticktree.data.given as given
+    import sticktree.data.training as given
 
     monkeypatch.setattr(given, "LABEL_BYTES", 4 * 2 * 2 * len(blobs))
     mixture = fit(blobs)
@@ -165,7 +165,7 @@ def test_both_samplers_agree_on_real_data(name):
 
 
 def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_path, fitted, blobs):
-    import sticktree.estimators.clusters as clusters
+    import sticktree.fit as clusters
 
     monkeypatch.setattr(clusters, "AT_ONCE", 100)
     mixture = fit(blobs)
@@ -181,7 +181,7 @@ def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_pa
 
 
 def test_summaries_that_fail_are_made_another_time(monkeypatch, blobs):
-    import sticktree.estimators.clusters as clusters
+    import sticktree.fit as clusters
 
     monkeypatch.setattr(clusters, "AT_ONCE", 100)
     mixture = fit(blobs)

@@ -11,7 +11,7 @@ import pytest
 import sticktree.estimators.fitting
 from sticktree import DFPMixture
 from sticktree.engine.shared.chain import Chain
-from sticktree.inference.sampling import Run, Schedule
+from sticktree.inference.runner import Run, Schedule
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning

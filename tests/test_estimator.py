@@ -269,7 +269,7 @@ def test_dirichlet_diffusion_tree_has_many_equal_steps():
 
 def test_diffusion_trees_take_the_discount_off_their_concentrations():
     learned = quiet_fit(PitmanYorDiffusionTree(8, **QUICK), rows())
-    assert (learned._model_.less_discount, learned._model_.discount) == (True, None)
+    assert (learned.fit_.model.less_discount, learned.fit_.model.discount) == (True, None)
     assert_same_draws(
         learned, fit(rows(), depth=8, scales="shared", divergence="diffusion", discount=None)
     )

@@ -156,7 +156,7 @@ def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
         said.append((show, n_models))
         return nullcontext()
 
-    monkeypatch.setattr("sticktree.estimators.fitting.choosing", choosing)
+    monkeypatch.setattr("sticktree.inference.fitting.choosing", choosing)
     fit(uneven(5), depth=2)
     assert said == [(False, 3)]
 
@@ -195,7 +195,7 @@ def test_presets_make_no_choice():
 
 
 def candidates(level=None, **parameters):
-    specification = Candidates.of(checked(DFPMixture(**parameters)._parameters()))
+    specification = Candidates.of(checked(DFPMixture(**parameters).model_parameters()))
     found = specification.models((Column(), Column()), level)
     return specification, {name: model.depth for name, model in found}
 

@@ -8,7 +8,7 @@ import pytest
 
 from sticktree import DFPMixture
 from sticktree.data.store import MemoryStore
-from sticktree.inference.sampling import processes_wanted
+from sticktree.inference.runner import processes_wanted
 
 QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 QUICK |= {"n_warmup": 7, "n_draws": 6, "thin": 2}
@@ -90,7 +90,7 @@ def test_ctrl_c_keeps_the_legs_that_are_done(monkeypatch):
     from benchmarks.data import default_model
     from sticktree.engine.shared.chain import Chain
     from sticktree.inference import legs
-    from sticktree.inference.sampling import Run, Schedule
+    from sticktree.inference.runner import Run, Schedule
 
     x = np.nan_to_num(rows())
     runs = [Run(Chain(x, default_model(3), np.random.default_rng(0)))]

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sticktree import DFPMixture
 from sticktree.engine.shared.chain import Chain, SweepInfo
 from sticktree.engine.shared.state import tree_of
-from sticktree.inference.sampling import Run, Schedule, sample
+from sticktree.inference.runner import Run, Schedule, sample
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sticktree.inference import selection
-from sticktree.inference.sampling import Run, Schedule
+from sticktree.inference.runner import Run, Schedule
 from sticktree.inference.selection import Selection, select
 from sticktree.model import Model
 from sticktree.posterior.loo import LeaveOneOut

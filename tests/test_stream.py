@@ -91,7 +91,7 @@ def test_memory_is_bounded(fourth):
     sizes = []
     for seed in range(20, 26):
         quiet(mixture.partial_fit, batch_of(seed, 60), n_warmup=1, n_draws=1)
-        for run in mixture._runs:
+        for run in mixture.fit_.sampled.runs:
             sizes.append(run.chain.rows.gone.blocks.n.size)
             assert sizes[-1] <= MOST_BLOCKS * 2 * run.chain.leaves.size
     assert max(sizes[-4:]) <= 2 * max(sizes[:4])
@@ -244,7 +244,7 @@ def assert_same(mixture, other):
     x = batch_of(8, 20)
     np.testing.assert_array_equal(mixture.score_samples(x), other.score_samples(x))
     states = [
-        [run.chain.rng.bit_generator.state["state"] for run in one._runs]
+        [run.chain.rng.bit_generator.state["state"] for run in one.fit_.sampled.runs]
         for one in (mixture, other)
     ]
     assert states[0] == states[1]

@@ -120,7 +120,7 @@ def test_predictions_are_those_of_the_model(run, told):
     rows = read_csv(run.parent / "out.csv")
     assert list(rows[0]) == ["row", "id", "cluster", "probability", "log_density"]
     folder = RunFolder.open(run)
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file("flowers.csv").typed_like(folder.estimator.columns_)
     shares = folder.estimator.predict_proba(frame)
@@ -277,7 +277,7 @@ def test_test_rows_are_scored(run, told):
     assert code == 0, err
     found = json.loads(out)["test"]
     folder = RunFolder.open(run)
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file("flowers.csv").typed_like(folder.estimator.columns_)
     density = folder.estimator.score_samples(frame)

@@ -16,7 +16,7 @@ from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.leave_one_out import Observed, log_leave_one_out
 from sticktree.engine.shared.predictive import predictives
 from sticktree.engine.shared.state import DISCOUNT, empty_state
-from sticktree.io.packing import pack_chain, unpack_chain
+from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
 from tests.engine.test_leave_one_out import refitted

@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from sticktree.engine import engine_of
-from sticktree.posterior.prediction import memberships
+from sticktree.posterior.predictive import memberships
 from sticktree.processes import (
     DiffusionModel,
     GaussianTransition,
@@ -24,7 +24,7 @@ FACTOR, SHIFT = 1e3, 5e4  # from the units of the blobs to those of a user
 
 def predictives(mixture):
     """Yield the predictive distribution of every draw of a fit."""
-    model = mixture._model_
+    model = mixture.fit_.model
     yield from engine_of(model).predictives(mixture.posterior_.draws, mixture._data, model)
 
 
@@ -182,7 +182,7 @@ def test_membership_under_one_draw_shares_out_the_places_of_the_row(one_draw):
             expected += p * np.bincount(with_row, minlength=3) / with_row.size
         standardised = (np.array(row) - one_draw.data.mean(axis=0)) / one_draw.data.std(axis=0)
         found = memberships(
-            standardised, labels, level, [one_draw.draw], mixture._data, mixture._model_
+            standardised, labels, level, [one_draw.draw], mixture._data, mixture.fit_.model
         )
         np.testing.assert_allclose(found[0], expected, atol=1e-10)
 
@@ -243,8 +243,8 @@ def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(
     means, deviations, weights = [], [], []
     for predictive in predictives(mixture):
         part = predictive.mixture
-        seen = predictive.factor.T @ (mixture._preparation.spread * direction)
-        means.append(mixture._preparation.centre @ direction + part.mean @ seen)
+        seen = predictive.factor.T @ (mixture.fit_.training.scaling.spread * direction)
+        means.append(mixture.fit_.training.scaling.centre @ direction + part.mean @ seen)
         deviations.append(np.sqrt(part.variance) * np.linalg.norm(seen))
         weights.append(part.weight / len(mixture.posterior_))
     means, deviations, weights = map(np.concatenate, (means, deviations, weights))

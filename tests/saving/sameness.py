@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from sticktree import Tree
-from sticktree.inference.sampling import Run
-from sticktree.io.packing import pack_chain
+from sticktree.inference.runner import Run
+from sticktree.inference.packing import pack_chain
 from sticktree.posterior import Posterior
 
 TREE = ("parent", "leaf", "level", "count", "time", "has_times", "support", "names")

@@ -9,7 +9,7 @@ import pytest
 
 import sticktree
 from sticktree.io import archive as module
-from sticktree.io import fitted as format_of_estimators
+from sticktree.estimators import saving as format_of_estimators
 from sticktree.io.archive import Archive, open_archive, write_archive
 
 

@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 
 import sticktree
 from sticktree import DFPMixture, DPMixture
-from sticktree.io.fitted import MADE_ANEW
-from sticktree.io.packing import pack_chain
+from sticktree.estimators.saving import MADE_ANEW
+from sticktree.inference.packing import pack_chain
 from sticktree.processes import LogDivergence
 from tests.saving.conftest import CASES, QUICK, fit, made, rows
 from tests.saving.sameness import differences
@@ -115,9 +115,9 @@ def test_same_fit_gives_the_same_bytes(fitted, tmp_path, case):
 
 def test_what_was_one_object_is_one_again(fitted, tmp_path):
     loaded = through_file(fitted("chosen")[0], tmp_path)
-    assert loaded.columns_ is loaded._preparation.columns
-    assert loaded._model_ is loaded.selection_.models[loaded.selection_.best]
-    for run, chain in zip(loaded._runs, loaded.posterior_.chains, strict=True):
+    assert loaded.columns_ is loaded.fit_.training.scaling.columns
+    assert loaded.fit_.model is loaded.selection_.models[loaded.selection_.best]
+    for run, chain in zip(loaded.fit_.sampled.runs, loaded.posterior_.chains, strict=True):
         assert run.draws is chain
 
 
@@ -137,10 +137,10 @@ def test_going_on_is_refused_as_before_the_file(fitted, tmp_path):
 def test_loaded_estimators_can_be_copied(fitted, tmp_path):
     mixture, _, _ = fitted("shared")
     loaded = through_file(mixture, tmp_path)
-    loaded._runs[1].chain.sweep()
-    chains = [pack_chain(run.chain) for run in loaded._runs]
+    loaded.fit_.sampled.runs[1].chain.sweep()
+    chains = [pack_chain(run.chain) for run in loaded.fit_.sampled.runs]
     for again in (copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
-        assert not differences([pack_chain(run.chain) for run in again._runs], chains)
+        assert not differences([pack_chain(run.chain) for run in again.fit_.sampled.runs], chains)
         assert not differences(again.posterior_, loaded.posterior_)
 
 
@@ -153,7 +153,7 @@ def test_loaded_estimators_can_be_cloned_and_fitted_anew(fitted, tmp_path):
 
 def test_interrupted_run_goes_on(tmp_path):
     mixture, _, _ = made("shared")
-    mixture._runs[1].draws.clear()  # as if it had come no further than its warm-up
+    mixture.fit_.sampled.runs[1].draws.clear()  # as if it had come no further than its warm-up
     loaded = through_file(mixture, tmp_path)
     assert [len(chain) for chain in loaded.posterior_.chains] == [8, 0]
     assert not differences(kept(mixture), kept(loaded))

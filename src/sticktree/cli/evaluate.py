@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.cli import Command
 from sticktree.cli.output import add_run, json_text, open_run
 from sticktree.cli.predict import check_level, new_rows
-from sticktree.cli.table_options import READING, add_reading, read_rows
+from sticktree.cli.table import READING, add_reading, read_rows
 
 if TYPE_CHECKING:
     from sticktree.cli.run_folder import RunFolder
@@ -109,7 +109,7 @@ def _labels(folder: RunFolder, options: argparse.Namespace) -> Sequence[str | No
 
 
 def _column(table: Any, wanted: str) -> list[str | None]:
-    from sticktree.data.sources.reading.names import pick_column
+    from sticktree.data.sources.names import pick_column
 
     words: list[str | None] = table.words(pick_column(table.names, wanted))
     return words

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from sticktree.checks import check_integer
 from sticktree.cli import Command
 from sticktree.cli.output import add_output, add_run, check_file, open_run, write_text
-from sticktree.cli.table_options import READING, add_reading, read_rows, reading_of, telling_options
+from sticktree.cli.table import READING, add_reading, read_rows, reading_of, telling_options
 from sticktree.files import csv_pieces
 
 if TYPE_CHECKING:
     from sticktree.cli.run_folder import RunFolder
-    from sticktree.data.sources.reading import FileTable
+    from sticktree.data.sources.file_table import FileTable
 
 __all__ = ["CLUSTER", "PREDICT", "check_level", "new_rows"]
 

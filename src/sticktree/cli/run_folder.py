@@ -11,6 +11,7 @@ import json
 import math
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -48,6 +49,21 @@ RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergen
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
 
 
+class UnfinishedError(ValueError):
+    """A run that was stopped and can go on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        """Return how it goes on."""
+        return (
+            f"the run {self.path} is not finished: go on with "
+            f"sticktree fit -o {shlex.quote(str(self.path))} --resume"
+        )
+
+
 class RunFolder:
     """A folder with a run.
 
@@ -62,7 +78,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """Open a run that is finished, or say why that cannot be done."""
+        """Open a run that is finished."""
         run = cls(path)
         if not run.path.exists():
             raise ValueError(f"there is no run {run.path}")
@@ -71,7 +87,7 @@ class RunFolder:
         if not (run.path / RECORD).is_file():
             raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
         if run.status == "running":
-            raise ValueError(f"the run {run.path} is not finished")
+            raise UnfinishedError(run.path)
         return run
 
     # ---- what it holds --------------------------------------------------------------------------
@@ -230,7 +246,7 @@ def clusters_table(
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can say; what it has no number for, such as infinity, becomes None."""
+    """Return a value as JSON has it; numbers that JSON lacks, such as infinity, become None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command
 from sticktree.cli.output import add_output, add_run, check_file, json_text, open_run, write_text
-from sticktree.data.sources.reading.names import pick_column, split_list
+from sticktree.data.sources.names import pick_column, split_list
 from sticktree.files import atomically
 
 if TYPE_CHECKING:

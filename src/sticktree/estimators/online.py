@@ -11,8 +11,8 @@ import numpy as np
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, check_integer, check_not_infinite
-from sticktree.data.sources.chunks.table import ChunkedTable
 from sticktree.data.sources.dask import is_dask
+from sticktree.data.sources.tables import ChunkedTable
 from sticktree.data.store import MemoryStore
 from sticktree.data.training import TrainingData, label_every
 from sticktree.engine import parallel_chain_of

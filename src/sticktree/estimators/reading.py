@@ -14,8 +14,8 @@ from sklearn.utils.validation import validate_data
 from sticktree.checks import check_not_infinite, check_observed
 from sticktree.data import Table, read_table
 from sticktree.data.scaling import Scaling
-from sticktree.data.sources.chunks.table import ChunkedTable
 from sticktree.data.sources.dask import is_dask
+from sticktree.data.sources.tables import CHUNK_ROWS, ChunkedTable, map_table
 from sticktree.data.training import TrainingData
 from sticktree.errors import warn_caller
 from sticktree.fit import Fit
@@ -115,8 +115,8 @@ def _check_outside(
 
 def _of_dask(estimator: Any, X: Any, last: Fit | None) -> TrainingData:  # noqa: N803
     """Prepare a Dask collection where it is; all its columns are gaussian."""
-    from sticktree.data.sources.dask.lost import ClusterLostError
     from sticktree.data.sources.dask.rows import DaskRows
+    from sticktree.data.sources.dask.session import ClusterLostError
     from sticktree.data.sources.dask.source import DaskSource
     from sticktree.data.sources.dask.store import DaskStore
 
@@ -140,7 +140,7 @@ def _of_dask(estimator: Any, X: Any, last: Fit | None) -> TrainingData:  # noqa:
 
 def _of_chunks(estimator: Any, table: ChunkedTable, known: Scaling | None) -> TrainingData:
     """Prepare a table that is read in chunks; all its columns are gaussian."""
-    from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table
+    from sticktree.data.sources.prepared import PreparedTable, measure_table
 
     table.check_numbers()
     n_threads = Workers.of(estimator.n_chains, estimator.n_jobs).n_threads
@@ -173,7 +173,7 @@ def _scaling_outside(
 
 
 def _frame(rows: npt.NDArray[Any], names: Sequence[Any]) -> Any:
-    from sticktree.data.sources.reading.formats import load_pandas
+    from sticktree.data.sources.files import load_pandas
 
     return load_pandas().DataFrame(rows, columns=list(names))
 
@@ -190,7 +190,7 @@ def chunkwise(method: Method) -> Method:
 
     @wraps(method)
     def asked(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:  # noqa: N803
-        from sticktree.data.sources.chunks.answers import CHUNK_ROWS, map_chunks
+        from sticktree.data.sources.formats import open_table
 
         if isinstance(X, np.memmap):
             if X.ndim != 2 or len(X) <= CHUNK_ROWS or X.dtype.kind not in "fiu":
@@ -206,7 +206,7 @@ def chunkwise(method: Method) -> Method:
                 self, rows if names is None else _frame(rows, names), *arguments, **options
             )
 
-        return map_chunks(X, answer)
+        return map_table(open_table(X), answer)
 
     return asked  # type: ignore[return-value]
 

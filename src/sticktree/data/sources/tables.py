@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
 
-__all__ = ["ChunkedTable", "check_table", "recut"]
+__all__ = ["CHUNK_ROWS", "ChunkedTable", "check_table", "map_table", "recut"]
+
+CHUNK_ROWS = 1 << 16  # that a function is called with at a time
 
 
 class ChunkedTable:
@@ -30,6 +32,8 @@ class ChunkedTable:
         Names of the columns, if the file has any.
     path : pathlib.Path or None
         Where it is, if it is a file or a folder.
+    chunk_rows : int
+        How many rows a fitted mixture is asked about at a time.
     """
 
     name: str
@@ -37,6 +41,7 @@ class ChunkedTable:
     names: tuple[str, ...] | None
     path: Path | None
     columns: tuple[int, ...]  # of the file, that are read
+    chunk_rows: int = CHUNK_ROWS
 
     @property
     def n_columns(self) -> int:
@@ -155,3 +160,31 @@ def check_table(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None
         raise ValueError(f"{name} has no rows")
     if shape[1] == 0:
         raise ValueError(f"{name} has no columns")
+
+
+def map_table(
+    table: ChunkedTable,
+    function: Callable[[FloatArray], npt.NDArray[Any]],
+    chunk_rows: int | None = None,
+    out: npt.NDArray[Any] | None = None,
+    new: Callable[[tuple[int, ...], np.dtype[Any]], npt.NDArray[Any]] = np.empty,
+) -> npt.NDArray[Any]:
+    """Return the answers of a function for all rows, which gets some rows at a time.
+
+    They are written to ``out``, or to an array that ``new`` makes once shape and type are known.
+    """
+    for first, rows in table.chunks(table.chunk_rows if chunk_rows is None else chunk_rows):
+        answer = np.asarray(function(rows))
+        if answer.ndim == 0 or len(answer) != len(rows):
+            raise ValueError(
+                f"function must return one answer for each of {len(rows)} rows, got an array of "
+                f"shape {answer.shape}"
+            )
+        shape = (table.n_rows, *answer.shape[1:])
+        if out is None:
+            out = new(shape, answer.dtype)
+        if out.shape != shape:
+            raise ValueError(f"out must have shape {shape}, got {out.shape}")
+        out[first : first + len(rows)] = answer
+    assert out is not None  # a table has rows
+    return out

@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
-from sticktree.data.sources.chunks.prepared import PreparedTable
-from sticktree.data.sources.chunks.scratch import removed_with
-from sticktree.data.sources.chunks.slots import Buffer, Slot, read_into, write
-from sticktree.data.sources.chunks.workers import fold
+from sticktree.data.sources.prepared import PreparedTable
+from sticktree.data.sources.scratch import Buffer, Slot, read_into, removed_with, write
 from sticktree.engine.bulk.components import Components, pick_limits
 from sticktree.engine.bulk.halves import Units, gain_grid
 from sticktree.engine.bulk.labels import Labels, Nodes, final_labels
 from sticktree.engine.bulk.partition import Partition
 from sticktree.engine.bulk.passes import Halved, Seated, assign, halve, products
 from sticktree.engine.bulk.picks import Picked, join_picks, pick
+from sticktree.engine.bulk.placement import fold
 from sticktree.engine.bulk.sums import Grid
 from sticktree.engine.bulk.tally import merge
 
 __all__ = ["ChunkedRows"]
+
 
 Result = TypeVar("Result")
 CHAINS = itertools.count()

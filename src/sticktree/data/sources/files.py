@@ -1,4 +1,4 @@
-"""Files of tables: text with delimiters, Parquet, and arrays of numpy; also compressed."""
+"""Tables read whole: from text with delimiters, Parquet or npy, also compressed, and folders."""
 
 from __future__ import annotations
 
@@ -16,11 +16,27 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.data.sources.reading.dialect import WHITESPACE, find_delimiter, names_in_first_row
-from sticktree.data.sources.reading.file_table import FileTable
-from sticktree.data.sources.reading.names import distinct
+from sticktree.data.sources.file_table import (
+    WHITESPACE,
+    FileTable,
+    find_delimiter,
+    names_in_first_row,
+)
+from sticktree.data.sources.formats import ENDINGS, is_zarr, open_table
+from sticktree.data.sources.names import distinct
+from sticktree.errors import ParameterError
 
-__all__ = ["FORMATS", "load_pandas", "read_bytes", "read_file"]
+__all__ = [
+    "FORMATS",
+    "content_hash",
+    "format_of",
+    "is_table",
+    "load_pandas",
+    "read_bytes",
+    "read_file",
+    "read_folder",
+]
+
 
 FORMATS = ("csv", "tsv", "parquet", "npy")
 SUFFIXES = {
@@ -44,7 +60,7 @@ def read_file(path: str | os.PathLike[str], **options: Any) -> FileTable:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from sticktree.data.sources.reading import read_file
+    >>> from sticktree.data.sources.files import read_file
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "flowers.csv"
     ...     _ = path.write_text("name;length\n007;1,5\n008;NA\n")
@@ -96,12 +112,15 @@ def read_bytes(
     if format is None:
         format = SUFFIXES.get(Path(inner).suffix.lower())
         if format is None:
-            raise ValueError(
-                f"format of {name} is not known by its ending: say which of {', '.join(FORMATS)} "
-                "it is"
+            raise ParameterError(
+                "format",
+                None,
+                f"given, as {name} does not tell it by its ending",
+                f"choose from {', '.join(FORMATS)}",
+                shown="nothing",
             )
     elif format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        raise ParameterError("format", format, f"one of {', '.join(FORMATS)}")
     load_pandas()
     source["format"] = format
     if format == "parquet":
@@ -146,12 +165,15 @@ def _decoded(content: bytes, name: str, encoding: str | None) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"encoding of {name} is not {error.encoding}: byte {error.start} cannot be read; older "
-            "files are often in latin-1 or cp1252"
+        raise ParameterError(
+            "encoding",
+            encoding,
+            f"that of {name}",
+            "older files are often in latin-1 or cp1252",
+            shown=f"{error.encoding}, by which byte {error.start} cannot be read",
         ) from None
     except LookupError:
-        raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from None
+        raise ParameterError("encoding", encoding, "one that Python knows") from None
 
 
 def _text(
@@ -169,9 +191,8 @@ def _text(
     if delimiter is None:
         delimiter = find_delimiter(text)
     if len(decimal) != 1 or decimal == delimiter:
-        raise ValueError(
-            f"decimal must be one character other than the delimiter {delimiter!r}, got {decimal!r}"
-        )
+        expected = f"one character other than the delimiter {delimiter!r}"
+        raise ParameterError("decimal", decimal, expected)
     try:
         frame = pandas.read_csv(
             io.StringIO(text),
@@ -258,3 +279,48 @@ def load_pandas() -> Any:
 def _spoken(delimiter: str) -> str:
     names = {"\t": "tabs", ",": "commas", ";": "semicolons", " ": "spaces"}
     return f"{names.get(delimiter, delimiter)} between its cells"
+
+
+# ---- Tables in folders: arrays of zarr, and Parquet files side by side --------------------------
+
+
+PIECE = 1 << 20  # bytes that are hashed at a time
+
+
+def read_folder(path: Path, *, missing: Sequence[str] = (), **options: Any) -> FileTable:
+    """Read the table in a folder whole; options of text files have no meaning here."""
+    for name, value in options.items():
+        if name not in ("format", "encoding") and value is not None:
+            raise ParameterError(
+                name, value, f"left out for a folder such as {path}, where it has no meaning"
+            )
+    table = open_table(path)
+    names = table.names or [f"x{k}" for k in range(table.n_columns)]
+    frame = load_pandas().DataFrame(table.read(0, table.n_rows), columns=list(names))
+    source = {"name": path.name, "sha256": content_hash(path), "format": format_of(path)}
+    return FileTable(frame, False, source, tuple(missing))
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a folder holds a table."""
+    return is_zarr(path) or any(inside.suffix.lower() in ENDINGS for inside in path.iterdir())
+
+
+def format_of(path: Path) -> str:
+    """Return the format of a table that is not text."""
+    if is_zarr(path):
+        return "zarr"
+    return "npy" if path.suffix.lower() == ".npy" else "parquet"
+
+
+def content_hash(path: Path) -> str:
+    """Return the sha256 of a file, or of all files below a folder and their names."""
+    found = hashlib.sha256()
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    for file in files:
+        if path.is_dir():
+            found.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as content:
+            while piece := content.read(PIECE):
+                found.update(piece)
+    return found.hexdigest()

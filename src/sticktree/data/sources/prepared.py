@@ -12,15 +12,15 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.data.sources.chunks.scratch import Scratch
-from sticktree.data.sources.chunks.slots import Buffer, Slot, read_into, write
-from sticktree.data.sources.chunks.table import ChunkedTable
-from sticktree.data.sources.chunks.workers import fold
+from sticktree.data.sources.scratch import Buffer, Scratch, Slot, read_into, write
+from sticktree.data.sources.tables import ChunkedTable
 from sticktree.engine.bulk.measure import Reach, Scale, measure
 from sticktree.engine.bulk.partition import BLOCK, partition
+from sticktree.engine.bulk.placement import fold
 from sticktree.engine.bulk.rows import Extent, Rows
 
 __all__ = ["CHUNK_BYTES", "PreparedTable", "measure_table", "rows_of_chunk"]
+
 
 Result = TypeVar("Result")
 CHUNK_BYTES = 64_000_000
@@ -229,7 +229,7 @@ class PreparedTable:
 
     def rows(self, n_threads: int, jitter: FloatArray | None = None) -> Rows:
         """Return the rows for one chain, with labels of its own."""
-        from sticktree.data.sources.chunks.rows import ChunkedRows
+        from sticktree.data.sources.chunk_rows import ChunkedRows
 
         return ChunkedRows(self, n_threads, jitter)
 

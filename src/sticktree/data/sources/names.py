@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 
 __all__ = ["distinct", "pick_column", "pick_columns", "split_list"]
 
+
 MOST_SHOWN = 10
 
 
@@ -19,7 +20,7 @@ def split_list(text: str) -> list[str]:
 
     Examples
     --------
-    >>> from sticktree.data.sources.reading.names import split_list
+    >>> from sticktree.data.sources.names import split_list
     >>> split_list('a,"b,c",2-4')
     ['a', 'b,c', '2-4']
     """
@@ -40,7 +41,7 @@ def pick_columns(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> from sticktree.data.sources.reading import pick_columns
+    >>> from sticktree.data.sources.names import pick_columns
     >>> pick_columns(["id", "x0", "x1", "y"], ["x*", "3"])
     ['x0', 'x1', 'y']
     """
@@ -64,7 +65,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> from sticktree.data.sources.reading.names import distinct
+    >>> from sticktree.data.sources.names import distinct
     >>> distinct(["a", "a", "", "a.1"])
     ['a', 'a.2', 'Unnamed: 2', 'a.1']
     """
