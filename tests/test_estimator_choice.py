@@ -169,9 +169,7 @@ def test_every_candidate_has_the_level_that_is_asked_for():
 
 def test_a_checkpoint_that_cannot_serve_is_refused_before_the_choice(tmp_path, monkeypatch):
     fit(uneven(5), covariance_type="diag", checkpoint=tmp_path)
-    monkeypatch.setattr(
-        "sticktree.estimators.fitting.select", lambda *_, **__: pytest.fail("chose")
-    )
+    monkeypatch.setattr("sticktree.inference.fitting.select", lambda *_, **__: pytest.fail("chose"))
     with pytest.raises(ValueError, match="holds a run with other"):
         fit(uneven(15), checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint needs an integer as random_state"):

@@ -11,6 +11,7 @@ from sticktree import DFPMixture, Tree
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.diagnostics import Diagnosis
 from sticktree.present.notebook import html_of_fit
+from tests.support.models import of_depth
 from tests.tree.annotated import caterpillar, sample_consensus
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>\" & é"
@@ -64,7 +65,7 @@ def posterior():
         [draw_of([(1, 1), (1, 2), (2, 1)], log_joint=float(10 * c + d)) for d in range(4)]
         for c in range(2)
     ]
-    return Posterior(chains, depth=2)
+    return Posterior(chains, of_depth(2))
 
 
 # ---- trees -------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ def test_scalars_as_a_frame(posterior):
     for name, values in posterior.scalars().items():
         columns = [name] if values.ndim == 2 else [f"{name}[{k}]" for k in range(values.shape[2])]
         np.testing.assert_array_equal(frame[columns].to_numpy(), values.reshape(8, -1))
-    assert Posterior([[]], depth=2).to_frame().empty
+    assert Posterior([[]], of_depth(2)).to_frame().empty
 
 
 def test_posterior_page(posterior):
@@ -134,7 +135,7 @@ def test_posterior_page(posterior):
     assert "2 chains, 4 draws each" in page.text
     assert f"{posterior.to_frame()['log_joint'].mean():.4g}" in page.text
     assert "nodes[1]" in page.text
-    assert "0 draws each" in Page(Posterior([[]], depth=2)._repr_html_()).text
+    assert "0 draws each" in Page(Posterior([[]], of_depth(2))._repr_html_()).text
 
 
 def test_a_long_posterior_is_read_in_part():

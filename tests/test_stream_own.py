@@ -86,7 +86,7 @@ def test_blocks_hold_all_that_is_gone(seen):
         sums = run.chain.sums
         assert sums.n.sum() == N_BATCHES * N_ROWS
         if form != "full":  # with full covariances sums have what was imputed
-            x = np.concatenate([before, last._data])
+            x = np.concatenate([before, last.fit_.training.data])
             np.testing.assert_array_equal(sums.seen.sum(axis=0), (~np.isnan(x)).sum(axis=0))
             for found, powers in ((sums.total, x), (sums.second, x**2)):
                 np.testing.assert_allclose(found.sum(axis=0), np.nansum(powers, axis=0), rtol=1e-9)

@@ -21,6 +21,7 @@ from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
 from tests.engine.test_leave_one_out import refitted
 from tests.engine.test_moves import DATA, NOISE, SCALE, every, excess_of_stays
+from tests.support.training import training_of
 
 SHAPE = np.array([0.25, 0.375, 0.75])
 FACTOR = 2.0
@@ -114,7 +115,7 @@ def test_chain_goes_on_from_a_snapshot_to_the_identical_draws(twin):
     chain = Chain(data, model, np.random.default_rng(1))
     for _ in range(5):
         chain.sweep()
-    resumed = unpack_chain(pack_chain(chain), data, model)
+    resumed = unpack_chain(pack_chain(chain), training_of(data), model)
     for _ in range(5):
         chain.sweep()
         resumed.sweep()

@@ -73,7 +73,6 @@ def test_page_of_many_rows_says_how_many_it_has(monkeypatch):
     from sticktree.report import build_report, content, rows
 
     mixture = as_fit(made_up(2_000, 8))
-    mixture._summarise(None)
     whole = build_report(mixture)
     monkeypatch.setattr(rows.Rows.sample, "__defaults__", (500,))
     monkeypatch.setattr(content, "MOST_ROWS", 500)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from sticktree import Tree
-from sticktree.inference.runner import Run
 from sticktree.inference.packing import pack_chain
+from sticktree.inference.runner import Run
 from sticktree.posterior import Posterior
 
 TREE = ("parent", "leaf", "level", "count", "time", "has_times", "support", "names")
@@ -29,7 +29,7 @@ def differences(a, b, where="it"):
     if isinstance(a, Tree):
         return differences(*({n: getattr(t, n) for n in TREE} for t in (a, b)), where)
     if isinstance(a, Posterior):
-        return differences((a.chains, a.depth), (b.chains, b.depth), where)
+        return differences((a.chains, a.model), (b.chains, b.model), where)
     if isinstance(a, Run):
         parts = ((pack_chain(r.chain), r.chain.model, r.draws, r.n_sweeps) for r in (a, b))
         return differences(*parts, where)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sticktree
-from sticktree.io import archive as module
 from sticktree.estimators import saving as format_of_estimators
+from sticktree.io import archive as module
 from sticktree.io.archive import Archive, open_archive, write_archive
 
 
