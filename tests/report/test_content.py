@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 
@@ -114,7 +115,7 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once():
     labels = np.arange(14) % 3
     estimator = mixture(data, tree=linkage_tree(data[kept]), labels=labels)
     estimator.confidence_ = np.linspace(0, 1, 14)
-    estimator._rows = np.repeat(np.arange(14), weight)
+    estimator.fit_ = SimpleNamespace(training=SimpleNamespace(fitted_rows=kept))
     rows = Rows.of(estimator, names=[f"r{i}" for i in range(14)], classes=np.arange(14))
     assert rows.number.tolist() == kept.tolist()
     assert rows.names == [f"r{i}" for i in kept]
@@ -210,7 +211,9 @@ def test_a_fit_shows_its_chains_models_and_parameters(fit):
     row = {"name": "full, own, 3", "elpd": -31.26, "difference": 0.0, "se_difference": 0.0}
     row |= {"weight": 0.75, "n_bad_k": 1, "dropped_after": None}
     worse = row | {"name": "diag", "elpd": -40.0, "difference": -8.74, "dropped_after": 12}
-    estimator.selection_ = SimpleNamespace(table=[row, worse])
+    known, sampled = estimator.fit_.summaries(), estimator.fit_.sampled
+    sampled = replace(sampled, selection=SimpleNamespace(table=[row, worse]))
+    estimator.fit_ = replace(estimator.fit_, sampled=sampled).with_summaries(known)
     page = Page(build_report(estimator, provenance={"seed": 7}))
     levels = page.table("Branches at each level of the drawn trees")[1:]
     nodes = estimator.posterior_.scalars()["nodes"].reshape(-1, len(levels))

@@ -1,6 +1,7 @@
 """Deep comparison of estimators, written without the code under test."""
 
 import math
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def differences(a, b, where="it"):
     if isinstance(a, Tree):
         return differences(*({n: getattr(t, n) for n in TREE} for t in (a, b)), where)
     if isinstance(a, Posterior):
-        return differences((a.chains, a.model), (b.chains, b.model), where)
+        return differences((a.chains, a.depth), (b.chains, b.depth), where)
     if isinstance(a, Run):
         parts = ((pack_chain(r.chain), r.chain.model, r.draws, r.n_sweeps) for r in (a, b))
         return differences(*parts, where)
@@ -37,6 +38,9 @@ def differences(a, b, where="it"):
         return differences(a.bit_generator.state, b.bit_generator.state, where)
     if isinstance(a, np.random.RandomState):
         return differences(a.get_state(), b.get_state(), where)
+    if is_dataclass(a):
+        names = [field.name for field in fields(a)]  # what is cached may be there or not
+        return differences(*({n: getattr(x, n) for n in names} for x in (a, b)), where)
     if type(a).__module__.startswith("sticktree."):
         return differences(vars(a), vars(b), where)
     if isinstance(a, float) and math.isnan(a):

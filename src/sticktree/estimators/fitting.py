@@ -33,15 +33,14 @@ def fit_rows(estimator: Any, X: Any, sample_weight: Any, algorithm: str) -> Fit:
         sampled = continue_sampling(last.sampled, training, plan, checkpoint)
     stream = None if last is None else last.stream
     fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
+    fit = fit.summarised()
     if not sampled.finished:
         warn_caller(
             f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go on",
             ConvergenceWarning,
         )
-    fit = fit.summarised()
-    advice = fit.diagnosis.advice(limit=1.2)
-    if advice is not None:
-        warn_caller(advice, ConvergenceWarning)
+    if fit.diagnosis.verdict().agreement == "disagree":
+        warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
     return fit
 
 

@@ -70,7 +70,8 @@ class Rows:
         n_data = int(estimator.tree_.n_data)
         n_rows = len(estimator.labels_)
         # Weights may repeat rows, or leave some out of the tree.
-        number = np.unique(getattr(estimator, "_rows", np.arange(n_rows)))
+        fit = getattr(estimator, "fit_", None)  # only mixtures have rows of weight zero
+        number = np.arange(n_rows) if fit is None else fit.training.fitted_rows
         if number.size != n_data:
             raise ValueError(
                 f"estimator.tree_ must have a datum for each of the {number.size} rows of the fit, "
