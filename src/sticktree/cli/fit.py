@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sticktree.data import Columns
     from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.present.summary import Summary
+    from sticktree.present.findings import Findings
 
 __all__ = ["FIT"]
 
@@ -165,13 +165,13 @@ def run_fit(options: argparse.Namespace) -> None:
             code=1,
         ) from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-    summary = _finish(folder, estimator, record, rows)
+    found = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
         folder.discard_checkpoint()
-    if options.quiet and summary.agree == "bad":
-        print(f"warning: {summary.convergence}", file=sys.stderr)
+    if options.quiet and found.verdict.agreement == "disagree":
+        print(f"warning: {found.verdict.text}", file=sys.stderr)
     if not options.quiet:
-        _tell(folder, summary, record["seed"], time.monotonic() - began)
+        _tell(folder, found, record["seed"], time.monotonic() - began)
 
 
 # ---- before ------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def _terminated_is_interrupted() -> Iterator[None]:
 
 def _finish(
     folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
-) -> Summary:
+) -> Findings:
     # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
     estimator.set_params(checkpoint=None, progress=None)
     hidden = ("checkpoint", "progress", "warm_start", "columns")
@@ -312,9 +312,11 @@ def _finish(
     return folder.finish(estimator, record, ids=rows.ids, labels=rows.labels)
 
 
-def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> None:
+def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
+    from sticktree.present.terminal import head
+
     name = shlex.quote(str(folder.path))
-    print(summary.head())
+    print(head(found))
     print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
