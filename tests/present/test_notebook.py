@@ -147,7 +147,7 @@ def test_a_long_posterior_is_read_in_part():
             return super().scalars()
 
     draws = [draw_of([(1, 1), (2, 1)], parameters={"scales": np.ones(40)}, traced=("scales",))]
-    page = Page(Counted([draws * 1010] * 2, depth=2)._repr_html_())
+    page = Page(Counted([draws * 1010] * 2, of_depth(2))._repr_html_())
     assert Counted.asked <= 100
     assert "more are left out. From 49 draws of each chain" in page.text
 
