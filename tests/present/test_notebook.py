@@ -159,17 +159,17 @@ def fitted(posterior, r_hat, **changes):
     """Return an estimator that looks as after a fit."""
     mixture = DFPMixture()
     known = {
-        "posterior_": posterior,
-        "tree_": sample_consensus(30),
-        "labels_": np.repeat([0, 1, 2], [5, 20, 5]),
-        "depth_": 3,
-        "covariance_type_": "full",
-        "leaf_noise_": "shared",
-        "selection_": None,
-        "diagnosis_": Diagnosis(r_hat, {}),
+        "posterior": posterior,
+        "tree": sample_consensus(30),
+        "labels": np.repeat([0, 1, 2], [5, 20, 5]),
+        "depth": 3,
+        "model": SimpleNamespace(covariance_type="full", leaf_noise="shared"),
+        "selection": None,
+        "stream": None,
+        "diagnosis": Diagnosis(r_hat, {}),
+        "training": SimpleNamespace(n_data=30, fitted_rows=np.arange(30)),
     }
-    for name, value in (known | changes).items():
-        setattr(mixture, name, value)
+    mixture.fit_ = SimpleNamespace(**known | changes)
     return mixture
 
 
@@ -198,7 +198,8 @@ def test_the_summary_says_what_was_found(posterior):
 
 def test_the_summary_says_what_is_wrong(posterior):
     chosen = SimpleNamespace(results=dict.fromkeys("abcd"))
-    mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection_=chosen, leaf_noise_="own")
+    model = SimpleNamespace(covariance_type="full", leaf_noise="own")
+    mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection=chosen, model=model)
     page = Page(html_of_fit(mixture))
     assert "The chains disagree: R-hat of c is 1.50" in page.text
     assert "each leaf with its own noise, full covariance: the best of 4 by leave" in page.text

@@ -32,7 +32,7 @@ def cloud(estimator: Any, rows: Table) -> dict[str, Any]:
         "places": [packed_column(axis.places) for axis in axes],
         "density": None,
     }
-    if all(axis.continuous for axis in axes) and hasattr(estimator, "_model_"):
+    if all(axis.continuous for axis in axes) and len(estimator.posterior_):
         content["density"] = _density(estimator, axes)
     return content
 
