@@ -31,7 +31,7 @@ NEAR = 0.01  # nats a row below the generating model
 TARGET = Target(300, "s")
 CAP = 180.0  # seconds after which the peer is stopped
 N_TEST = 20_000
-COMPONENTS = 1.5  # of the peer for each true cluster: it is not told how many there are
+COMPONENTS = 1.5  # of the peer for each true cluster, whose number it does not know
 EACH = 3  # iterations or sweeps from one look at the density to the next
 
 
@@ -78,7 +78,7 @@ def our_time(made: Clusters, cap: float, n_threads: int = 2) -> Reached:
     chain = SharedParallelChain(rows, model, np.random.default_rng(0))
     while True:
         for _ in range(EACH):
-            chain.sweep()
+            chain.sweep(tune=True)
         now = time.perf_counter()
         seconds = now - start - looked
         draw = chain.draw(False)

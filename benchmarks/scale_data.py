@@ -13,6 +13,7 @@ from sticktree.engine.bulk.leaf import Density
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import Rows, ThreadedRows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.chain import Effort
 from sticktree.engine.shared.chain import Chain, rebuild
 from sticktree.model import Model
 from sticktree.tree import Tree
@@ -100,6 +101,7 @@ class PlantedChain(SharedParallelChain):
             first.move_scales()
         self._read_rows()
         self._take_over(first, some.number)
+        self.effort = Effort(self.leaves.size)
         self.told: Components | None = None
 
     def _told(self, log_weight: FloatArray, density: Density) -> Components:
@@ -107,7 +109,7 @@ class PlantedChain(SharedParallelChain):
         return self.told
 
     def components(self) -> Components:
-        """Return what rows are told in a pass over all of them."""
+        """Return what a pass over all rows is given."""
         self._assign()
         assert self.told is not None
         return self.told
@@ -134,5 +136,5 @@ def planted(made: Clusters, n_threads: int, n_sweeps: int = 10) -> PlantedChain:
     """Return a chain with as many leaves as there are clusters, about."""
     chain = PlantedChain(ThreadedRows(partition(made.data, 0), n_threads), made)
     for _ in range(n_sweeps):
-        chain.sweep()
+        chain.sweep(tune=True)
     return chain

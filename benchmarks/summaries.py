@@ -39,8 +39,8 @@ from sticktree.posterior import (
     flat_clustering,
     labels_at,
 )
-from sticktree.posterior.agreement import best_level
 from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.flat import best_level
 from sticktree.processes import NestedRestaurant
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ def test_chains_go_on_after_a_round_and_records_come_after_warm_up(data, chosen)
         chain = Chain(data, NARROW, np.random.default_rng(seed))
         kept = []
         for k in range(1, 121):
-            chain.sweep()
+            chain.sweep(tune=k <= 60)
             if k > 60:
                 kept.append(chain.leave_one_out())
         records.append(kept)
@@ -98,7 +98,7 @@ def test_one_candidate_runs_its_schedule(data):
 def test_budget_is_kept(budget, data, monkeypatch):
     count = []
     sweep = Chain.sweep
-    monkeypatch.setattr(Chain, "sweep", lambda chain: count.append(1) or sweep(chain))
+    monkeypatch.setattr(Chain, "sweep", lambda *a, **b: count.append(1) or sweep(*a, **b))
     found = choose(data, ("a", NARROW), ("b", DEEP), budget=budget)
     assert found.n_sweeps == len(count) <= min(budget, 4 * SCHEDULE.n_sweeps)
     assert found.n_sweeps > min(budget, 4 * SCHEDULE.n_sweeps) - 4

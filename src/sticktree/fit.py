@@ -19,16 +19,14 @@ from sticktree.inference.fitting import Sampled
 from sticktree.inference.parameters import check_level
 from sticktree.inference.selection import Selection
 from sticktree.model import Model
-from sticktree.posterior.agreement import best_level
-from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.clusterings import coclustering, confidence, labels_at, spread
+from sticktree.posterior.consensus import consensus_tree, meeting_times
 from sticktree.posterior.diagnostics import Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
-from sticktree.posterior.flat import flat_clustering
-from sticktree.posterior.levels import labels_at, spread
+from sticktree.posterior.flat import best_level, flat_clustering
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.stacking import Stack
-from sticktree.posterior.together import coclustering, confidence, meeting_times
 from sticktree.tree import Tree
 
 __all__ = ["SUMMARIES", "Fit"]

@@ -19,7 +19,7 @@ from sticktree.engine.chain import Predictive
 from sticktree.engine.draw import Draw
 from sticktree.errors import warn_caller
 from sticktree.model import Model
-from sticktree.posterior.levels import spread
+from sticktree.posterior.clusterings import spread
 
 __all__ = ["NumberedDraw", "PosteriorPredictive"]
 
