@@ -280,7 +280,8 @@ def tree_of(estimator: Any) -> Tree:
 
 def rows_of(estimator: Any) -> npt.NDArray[np.int64]:
     """Return the row of the fit that each datum of the tree is, without those of weight 0."""
-    return np.unique(estimator._rows)
+    rows: npt.NDArray[np.int64] = estimator.fit_.training.fitted_rows
+    return rows
 
 
 def data_of(estimator: Any) -> FloatArray:
@@ -288,8 +289,8 @@ def data_of(estimator: Any) -> FloatArray:
 
     Lognormal columns are logarithms, and categories are codes.
     """
-    first = np.unique(check_fitted(estimator)._rows, return_index=True)[1]
-    restored = estimator._preparation.restored(estimator._data[first])
+    training = check_fitted(estimator).fit_.training
+    restored = training.scaling.restored(training.data[training.first_data])
     return np.asarray(restored, dtype=np.float64)
 
 

@@ -337,21 +337,15 @@ def _affordable(estimator: Any, n_places: int, n_gaps: int) -> int:
 
 def _log_density(estimator: Any, at: FloatArray, chosen: list[int], n_draws: int) -> FloatArray:
     """Return the log density of some columns at places, from draws spread over all."""
-    from sticktree.inference.blas import one_thread
-    from sticktree.posterior.prediction import log_predictive
-
-    draws = estimator.posterior_.draws
-    used = np.unique(np.linspace(0, len(draws) - 1, n_draws).astype(int))
-    columns, preparation = estimator.columns_, estimator._preparation
+    columns, scaling = estimator.columns_, estimator.fit_.training.scaling
     # What is missing in a row is integrated out.
     encoded = np.full((len(at), len(columns)), np.nan)
     for j, k in enumerate(chosen):
         is_log = columns.declared[k] == "lognormal"
         encoded[:, k] = np.log(at[:, j]) if is_log else at[:, j]
-    x = preparation.standardised(encoded)
-    with one_thread():
-        found = log_predictive(x, [draws[k] for k in used], estimator._data, estimator._model_)
-    return np.asarray(found + preparation.log_units(x))
+    x = scaling.standardised(encoded)
+    found = estimator.posterior_.predictive.thinned(n_draws).log_density(x)
+    return np.asarray(found + scaling.log_units(x))
 
 
 def _region_levels(grid: list[FloatArray], log_density: FloatArray) -> list[float]:

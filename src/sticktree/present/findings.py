@@ -133,7 +133,9 @@ class Findings:
     @cached_property
     def in_tree(self) -> npt.NDArray[np.int64]:
         """The row that each datum of the tree is: all but those of weight zero."""
-        return np.unique(getattr(self.fit, "_rows", np.arange(self.n_rows))).astype(np.int64)
+        fit = getattr(self.fit, "fit_", None)  # only mixtures have rows of weight zero
+        rows = np.arange(self.n_rows) if fit is None else fit.training.fitted_rows
+        return np.asarray(rows, dtype=np.int64)
 
     @cached_property
     def names(self) -> list[str] | None:
