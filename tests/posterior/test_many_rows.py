@@ -179,8 +179,6 @@ def test_best_draw_is_among_those_that_were_compared(made, monkeypatch):
 def test_unlabelled_draws_do_not_change_what_a_fit_says(made):
     small = made._replace(data=made.data[:300], truth=made.truth[:300], draws=shortened(made, 300))
     one, other = as_fit(small), as_fit(small, unlabelled=2)
-    for mixture in (one, other):
-        mixture._summarise(None)
     assert len(other.posterior_) == 3 * len(one.posterior_)
     assert other.tree_ == one.tree_
     np.testing.assert_array_equal(other.labels_, one.labels_)

@@ -114,9 +114,8 @@ def _draw_data(ax: Any, points: FloatArray, colour: FloatArray) -> None:
 def _draw_tree(ax: Any, title: str, fit: DFPMixture, classes: Any, colour: FloatArray) -> None:
     """Draw the typical draw of a fit; its title has how it branches."""
     from sticktree.plotting import DendrogramDisplay
-    from sticktree.plotting.frame import Frame
+    from sticktree.plotting.canvas import Frame, draw_strip
     from sticktree.plotting.outline import Rows
-    from sticktree.plotting.strip import draw_strip
 
     draw = typical_draw(fit.posterior_.draws).tree
     tree, shape = with_rows(draw, fit.depth_), Shape.of(draw)

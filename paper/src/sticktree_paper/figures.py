@@ -174,11 +174,10 @@ def _draw_row(
     """Draw the three panels of a fit; return the purity of the tree if there are classes."""
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, DensityDisplay
+    from sticktree.plotting.base import open_frame, rows_of
     from sticktree.plotting.density import rows_shown
-    from sticktree.plotting.display import labels_of, rows_of
-    from sticktree.plotting.groups import read_groups
+    from sticktree.plotting.groups import labels_of, read_groups
     from sticktree.plotting.scatter import draw_points
-    from sticktree.plotting.style import open_frame
     from sticktree.posterior.clusterings import best_draw
 
     left, middle, right = row.subplots(1, 3, width_ratios=[1.0, 1.75, 1.0])

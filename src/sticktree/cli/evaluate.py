@@ -141,7 +141,7 @@ def _agreement(
     if level is not None:
         found = folder.by_level[level - 1] if level else np.zeros_like(found)
     result = _flat(labels, found)
-    of_tree = [labels[k] for k in np.unique(estimator._rows)]
+    of_tree = [labels[k] for k in estimator.fit_.training.fitted_rows]
     known = [label for label in of_tree if label is not None]
     if len(set(known)) == len(known):  # no two rows of one class
         return result

@@ -186,7 +186,7 @@ def run_plot(options: argparse.Namespace) -> None:
             raise ValueError(f"--output must end in {', '.join(SUFFIXES)}, got {files[0]}")
         check_file(str(files[0]), overwrite=options.overwrite)
 
-    from sticktree.plotting.style import pyplot
+    from sticktree.plotting.base import pyplot
 
     plt = pyplot()
     plt.switch_backend("agg")  # files only: no window system needed
@@ -223,8 +223,6 @@ def _columns(folder: RunFolder, options: argparse.Namespace) -> list[str] | None
 
 def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
     """Return the picture of a kind."""
-    import numpy as np
-
     from sticktree import plotting
 
     estimator = folder.estimator
@@ -233,7 +231,7 @@ def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
     labels = folder.labels
     shown: dict[str, Any] = {}
     if kind in ("dendrogram", "icicle", "heatmap") and labels is not None:
-        shown["classes"] = [labels[k] for k in np.unique(estimator._rows)]
+        shown["classes"] = [labels[k] for k in estimator.fit_.training.fitted_rows]
     if kind == "scatter":
         shown["classes"] = labels
     return getattr(plotting, DISPLAYS[kind]).from_estimator(estimator, **shown).figure_

@@ -254,7 +254,7 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
 
 def run_demo(options: argparse.Namespace) -> None:
     """Show sticks, a tree and a diffusion; then learn a tree."""
-    from sticktree.plotting.style import pyplot
+    from sticktree.plotting.base import pyplot
 
     pyplot().switch_backend("agg")  # files only: no window system needed
     folder = output_folder(Path(options.output), [], overwrite=True)

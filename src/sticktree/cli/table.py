@@ -292,7 +292,7 @@ def checked_columns(rows: Rows, chosen: dict[str, Any]) -> Columns:
     import numpy as np
 
     from sticktree.data import ColumnError, read_table
-    from sticktree.data.weights import expand
+    from sticktree.data.training import expand
     from sticktree.inference.candidates import check_noise
 
     empty = [name for name in rows.frame if rows.frame[name].isna().all()]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from sticktree.inference.blas import one_thread
+from sticktree.blas import one_thread
 
 
 class Blas:

@@ -1,34 +1,54 @@
-"""Colours that all pictures share, and the Axes, frames and dots they draw."""
+"""What all pictures share: colours, letters, Axes, a base class, and what they ask of a fit."""
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.errors import ParameterError
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 __all__ = [
     "CLASSES",
     "CLUSTERS",
     "INK",
+    "LINE",
     "PAPER",
     "REST",
+    "SMALLEST",
+    "SMALLEST_NAME",
+    "as_it_is",
     "branch_colours",
+    "check_fitted",
+    "check_tree",
     "colours",
+    "column_names",
+    "data_of",
     "draw_dots",
+    "names_of_data",
     "new_axes",
+    "one_line",
     "open_frame",
     "paler",
     "points",
     "pyplot",
+    "read_names",
     "readable_on",
     "rgb",
+    "rows_of",
+    "tree_of",
+    "widest",
 ]
 
 # Okabe and Ito's palette, told apart by colour-blind readers and in print; without its black and
@@ -54,7 +74,7 @@ REST = "#D9D9D9"
 
 
 def pyplot() -> ModuleType:
-    """Return matplotlib.pyplot, or say how to get it."""
+    """Return matplotlib.pyplot, or raise ImportError with the way to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -170,3 +190,131 @@ def _first_branching(tree: Tree) -> int:
     while tree.n_children[node] == 1:
         node = int(tree.children(node)[0])
     return node
+
+
+SMALLEST = 6.0
+"""Points: the smallest font that is legible in print."""
+SMALLEST_NAME = 5.0
+"""Points: names of rows may be a little smaller, since without them there are none."""
+LINE = 1.15
+"""From one line of text to the next, in units of the font size."""
+
+
+def one_line(text: Any, longest: int = 28) -> str:
+    r"""Return a text on one line, without control characters, cut where it is too long.
+
+    Examples
+    --------
+    >>> from sticktree.plotting.base import one_line
+    >>> one_line("a\n b"), one_line("abcdef", longest=4)
+    ('a b', 'abc…')
+    """
+    visible = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in str(text))
+    words = " ".join(visible.split())
+    return words if len(words) <= longest else words[: longest - 1] + "…"
+
+
+def as_it_is(texts: Iterable[Text]) -> None:
+    """Keep matplotlib from reading what lies between dollars as mathematics."""
+    for text in texts:
+        text.set_parse_math(False)
+
+
+def widest(texts: Sequence[str], fontsize: float) -> float:
+    """Return the width in points of the widest of some texts."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=fontsize)
+    # The widest is among the longest, but for an odd one that is all narrow letters.
+    longest = sorted({text for text in texts if text}, key=len)[-20:]
+    return max(
+        (text_to_path.get_text_width_height_descent(t, font, False)[0] for t in longest),
+        default=0.0,
+    )
+
+
+class Display:
+    """A picture: what it shows, and where, once it is drawn.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of these.
+    """
+
+    ax_: Axes
+    figure_: Figure
+
+    def _drawn(self, ax: Axes) -> Self:
+        """Return the display, which is drawn now."""
+        self.ax_, self.figure_ = ax, ax.figure.figure
+        return self
+
+
+def check_tree(tree: Any) -> Tree:
+    """Return a tree that has data, or raise."""
+    if not isinstance(tree, Tree):
+        raise TypeError(f"tree must be a sticktree.Tree, got {type(tree).__name__}")
+    if tree.n_data == 0:
+        raise ParameterError("tree", tree, "data", verb="have", shown="a tree without any")
+    return tree
+
+
+def check_fitted(estimator: Any) -> Any:
+    """Return a mixture that has draws, or raise."""
+    from sklearn.utils.validation import check_is_fitted
+
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"estimator must be a fitted DFPMixture, got {type(estimator).__name__}")
+    check_is_fitted(estimator, "posterior_")
+    return estimator
+
+
+def tree_of(estimator: Any) -> Tree:
+    """Return the tree of a fitted mixture."""
+    return check_tree(check_fitted(estimator).tree_)
+
+
+def rows_of(estimator: Any) -> npt.NDArray[np.int64]:
+    """Return the row of the fit that each datum of the tree is, without those of weight 0."""
+    rows: npt.NDArray[np.int64] = estimator.fit_.training.fitted_rows
+    return rows
+
+
+def data_of(estimator: Any) -> FloatArray:
+    """Return a row for each datum of the tree as the model takes them, but in the user's units.
+
+    Lognormal columns are logarithms, and categories are codes.
+    """
+    training = check_fitted(estimator).fit_.training
+    restored = training.scaling.restored(training.data[training.first_data])
+    return np.asarray(restored, dtype=np.float64)
+
+
+def column_names(estimator: Any) -> list[str]:
+    """Return the names of the columns of a fitted mixture: x0, x1, … if its data were an array."""
+    columns = estimator.columns_
+    if columns.container == "array":
+        return [f"x{k}" for k in range(len(columns))]
+    return [str(name) for name in columns.names]
+
+
+def names_of_data(estimator: Any) -> list[str]:
+    """Return the names of the columns of :func:`data_of`: those of logarithms begin with log."""
+    pairs = zip(column_names(estimator), estimator.columns_.declared, strict=True)
+    return [f"log {name}" if kind == "lognormal" else name for name, kind in pairs]
+
+
+def read_names(names: Any, tree: Tree) -> list[str] | None:
+    """Return a name for each datum: those given, those of the tree if it is True, or none."""
+    if names is True:
+        names = tree.names
+    if names is None or names is False:
+        return None
+    if isinstance(names, str) or np.ndim(names) != 1 or len(names) != tree.n_data:
+        expected = f"True, False or {tree.n_data} texts, one for each datum"
+        raise ParameterError("names", names, expected)
+    return [one_line(name) for name in names]

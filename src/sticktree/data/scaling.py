@@ -10,13 +10,13 @@ from sticktree.checks import FloatArray, check_observed
 from sticktree.data import Columns, smallest_gap
 from sticktree.model import Column
 
-__all__ = ["Preparation"]
+__all__ = ["Scaling"]
 
 FLAT = 1e-3  # in standardised units: the resolution of a column that is constant
 
 
 @dataclass(frozen=True, eq=False)
-class Preparation:
+class Scaling:
     """How a table was read, and what its Gaussian columns are measured by.
 
     Attributes
@@ -32,7 +32,7 @@ class Preparation:
     spread: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Preparation:
+    def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
         """Measure encoded rows."""
         check_observed("X", values, columns.names if columns.container != "array" else None)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
@@ -40,6 +40,17 @@ class Preparation:
         if standardize and any(gaussian):
             centre[gaussian], spread[gaussian] = _location_and_scale(values[:, gaussian])
         return cls(columns, centre, spread)
+
+    @classmethod
+    def of_many(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
+        """Measure encoded rows, all gaussian, by sums that do not depend on their order."""
+        plain = cls.of(values, columns, standardize=False)
+        if not standardize:
+            return plain
+        from sticktree.engine.bulk.measure import measure
+
+        scale = measure(lambda function: [function(values)])
+        return cls(columns, scale.centre, scale.spread)
 
     def standardised(self, values: FloatArray) -> FloatArray:
         """Return encoded rows in the units of the engine."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
-from sticktree.data.store import MemoryStore, Store
+from sticktree.data.store import MemoryStore
+from sticktree.data.training import TrainingData
 from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
@@ -145,7 +145,7 @@ def pack_chain(chain: ChainLike) -> Arrays:
     return arrays
 
 
-def unpack_chain(arrays: Arrays, data: FloatArray | Store, model: Model) -> ChainLike:
+def unpack_chain(arrays: Arrays, training: TrainingData, model: Model) -> ChainLike:
     """Return a chain that goes on where it was packed; ``arrays`` may hold more."""
     rng = np.random.default_rng()
     rng.bit_generator.state = json.loads(str(arrays["generator"]))
@@ -153,27 +153,26 @@ def unpack_chain(arrays: Arrays, data: FloatArray | Store, model: Model) -> Chai
         name.removeprefix(CHAIN): array for name, array in arrays.items() if name.startswith(CHAIN)
     }
     if PARALLEL in snapshot:
-        store = MemoryStore(data) if isinstance(data, np.ndarray) else data
         from sticktree.engine.bulk.stream_rows import StreamRows
 
+        store = training.store or MemoryStore(training.data)
         rows = StreamRows.restored(store.rows(1, model.jitter(store.shape[1])), snapshot)
         return parallel_chain_of(model).restored(rows, model, rng, snapshot)
-    assert isinstance(data, np.ndarray)
-    return engine_of(model).chain.restored(data, model, rng, snapshot)
+    return engine_of(model).chain.restored(training.data, model, rng, snapshot)
 
 
-def resting(arrays: Arrays, data: FloatArray | Store, model: Model) -> ChainLike:
+def resting(arrays: Arrays, training: TrainingData, model: Model) -> ChainLike:
     """Return a chain that is unpacked when it is first asked for anything but its model.
 
     Most who read a file never go on with its chains, and to wake one loads kernels.
     """
-    return cast("ChainLike", _RestingChain(arrays, data, model))
+    return cast("ChainLike", _RestingChain(arrays, training, model))
 
 
 class _RestingChain:
-    def __init__(self, arrays: Arrays, data: FloatArray | Store, model: Model) -> None:
+    def __init__(self, arrays: Arrays, training: TrainingData, model: Model) -> None:
         self.arrays: Arrays | None = arrays
-        self.data, self.model = data, model
+        self.training, self.model = training, model
         self.awake: ChainLike | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -181,6 +180,6 @@ class _RestingChain:
             raise AttributeError(name)
         if self.awake is None:
             assert self.arrays is not None
-            self.awake = unpack_chain(self.arrays, self.data, self.model)
+            self.awake = unpack_chain(self.arrays, self.training, self.model)
             self.arrays = None  # it is out of date with the next sweep
         return getattr(self.awake, name)

@@ -1,4 +1,4 @@
-"""The tree as areas: how much of the data each branch has, at every time."""
+"""A tree with its times: lines from fork to fork, or areas as wide as their shares of the data."""
 
 from __future__ import annotations
 
@@ -7,20 +7,112 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from sticktree.checks import FloatArray
-from sticktree.plotting.branches import MOST_DUST
-from sticktree.plotting.canvas import Canvas
-from sticktree.plotting.frame import Frame, Orientation
-from sticktree.plotting.lettering import LINE, SMALLEST, widest
+from sticktree.checks import FloatArray, check_integer
+from sticktree.errors import ParameterError
+from sticktree.plotting.base import INK, LINE, PAPER, SMALLEST, paler, readable_on, rgb, widest
+from sticktree.plotting.branches import MOST_DUST, draw_branches, write_supports
+from sticktree.plotting.canvas import Canvas, Frame, Orientation, TreeDisplay, check_orientation
 from sticktree.plotting.outline import Outline
-from sticktree.plotting.style import INK, PAPER, paler, readable_on, rgb
-from sticktree.plotting.tree_display import TreeDisplay
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["IcicleDisplay", "plot_icicle"]
+__all__ = ["DendrogramDisplay", "IcicleDisplay", "plot_dendrogram", "plot_icicle"]
+
+
+def plot_dendrogram(
+    tree: Tree,
+    *,
+    ax: Axes | None = None,
+    classes: Any = None,
+    labels: Any = None,
+    names: bool | Sequence[str] = True,
+    supports: Literal["auto"] | bool = "auto",
+    orientation: Orientation = "left",
+    max_leaves: int | None = None,
+) -> Axes:
+    """Draw a tree with its times, the rows in the tree's order.
+
+    A branch of nearly all rows of one cluster has its colour. Where rows lie closer than lines can,
+    small branches become wedges, as high as the number of their rows; what is smaller still becomes
+    an area, whose left edge is where its rows leave.
+
+    Parameters
+    ----------
+    tree : Tree
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+    classes : sequence, optional
+        A class for each datum, of any kind, None or NaN where it is missing: a strip at the leaves.
+    labels : sequence, optional
+        A flat cluster for each datum, for the colours of the branches; by default the main branches
+        have colours.
+    names : bool or sequence of str, default=True
+        Whether to write the names of the tree's data where they have room, or names to write.
+    supports : {"auto", True, False}, default="auto"
+        Supports make lines wide. They are written where they have room, before the node that they
+        are of: along a branch that loses rows the largest. "auto" leaves out those below 0.05 and
+        of branches with less than 2 % of the rows.
+    orientation : {"left", "right", "top", "bottom"}, default="left"
+        Where the root is.
+    max_leaves : int, optional
+        How many rows or wedges to draw side by side; by default as many as have room.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from sticktree import Tree
+    >>> from sticktree.plotting import plot_dendrogram
+    >>> tree = Tree([-1, 0, 0, 1, 1], [3, 4, 2], time=[0, 1.5, 3, 3, 3], names=["a", "b", "c"])
+    >>> ax = plot_dendrogram(tree, classes=["x", "y", "x"])
+    """
+    display = DendrogramDisplay(tree, classes=classes, labels=labels, names=names)
+    display.plot(ax=ax, supports=supports, orientation=orientation, max_leaves=max_leaves)
+    return display.ax_
+
+
+class DendrogramDisplay(TreeDisplay):
+    """The picture of a tree with its times; see :func:`plot_dendrogram`."""
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        supports: Literal["auto"] | bool = "auto",
+        orientation: Orientation = "left",
+        max_leaves: int | None = None,
+    ) -> Self:
+        """Draw; the arguments are those of :func:`plot_dendrogram`."""
+        check_orientation(orientation)
+        if supports not in ("auto", True, False):
+            raise ParameterError("supports", supports, '"auto", True or False')
+        if max_leaves is not None:
+            check_integer("max_leaves", max_leaves, minimum=1)
+        canvas = Canvas.lay_out(
+            self.tree,
+            ax,
+            orientation=orientation,
+            names=self.names,
+            classes=self.classes,
+            labels=self.labels,
+            max_leaves=max_leaves,
+        )
+        draw_branches(
+            canvas.frame,
+            canvas.outline,
+            (canvas.of_branch, canvas.of_row),
+            pitch=canvas.units[1],
+            weighted=bool(supports),
+        )
+        if supports and self.tree.support is not None:
+            write_supports(canvas.frame, canvas.outline, canvas.units, everywhere=supports is True)
+        return self._drawn(canvas.frame.ax)
+
 
 Sizes = Literal["count", "share"]
 LARGEST = 8.0  # points, of the sizes
@@ -91,7 +183,7 @@ class IcicleDisplay(TreeDisplay):
     ) -> Self:
         """Draw; the arguments are those of :func:`plot_icicle`."""
         if sizes not in ("count", "share", None):
-            raise ValueError(f'sizes must be "count", "share" or None, got {sizes!r}')
+            raise ParameterError("sizes", sizes, '"count", "share" or None')
         canvas = Canvas.lay_out(
             self.tree,
             ax,
@@ -106,8 +198,7 @@ class IcicleDisplay(TreeDisplay):
         _draw_areas(canvas, colour)
         if sizes is not None:
             _write_sizes(canvas, colour, sizes)
-        self.ax_, self.figure_ = canvas.frame.ax, canvas.frame.figure
-        return self
+        return self._drawn(canvas.frame.ax)
 
 
 def _fills(canvas: Canvas) -> FloatArray:
