@@ -23,7 +23,8 @@ from benchmarks.measure import (
 )
 from benchmarks.scale_data import Clusters, clusters, scale_model
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from sticktree.engine.shared.predictive import predictives
 
@@ -74,7 +75,7 @@ def our_time(made: Clusters, cap: float, n_threads: int = 2) -> Reached:
     truth, model, none = made.log_density(), scale_model(), np.empty((0, made.data.shape[1]))
     start = time.perf_counter()
     looked = 0.0  # looking at the density is no part of sampling
-    rows = ThreadedRows(partition(made.data, 0), n_threads)
+    rows = Rows(ThreadPlacement(partition(made.data, 0), n_threads))
     chain = SharedParallelChain(rows, model, np.random.default_rng(0))
     while True:
         for _ in range(EACH):

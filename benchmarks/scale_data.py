@@ -9,9 +9,10 @@ from scipy.special import logsumexp
 
 from sticktree.checks import FloatArray
 from sticktree.engine.bulk.components import Components
-from sticktree.engine.bulk.leaf import Density
+from sticktree.engine.bulk.laws import Density
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import Rows, ThreadedRows
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from sticktree.engine.shared.chain import Chain, rebuild
 from sticktree.model import Model
@@ -100,17 +101,17 @@ class PlantedChain(SharedParallelChain):
             first.move_scales()
         self._read_rows()
         self._take_over(first, some.number)
-        self.told: Components | None = None
+        self.last: Components | None = None
 
-    def _told(self, log_weight: FloatArray, density: Density) -> Components:
-        self.told = super()._told(log_weight, density)
-        return self.told
+    def _components(self, log_weight: FloatArray, density: Density) -> Components:
+        self.last = super()._components(log_weight, density)
+        return self.last
 
     def components(self) -> Components:
-        """Return what rows are told in a pass over all of them."""
+        """Return the leaves as rows see them in a pass over all of them."""
         self._assign()
-        assert self.told is not None
-        return self.told
+        assert self.last is not None
+        return self.last
 
 
 def _tree_of(y: FloatArray, made: Clusters) -> Tree:
@@ -132,7 +133,7 @@ def _tree_of(y: FloatArray, made: Clusters) -> Tree:
 
 def planted(made: Clusters, n_threads: int, n_sweeps: int = 10) -> PlantedChain:
     """Return a chain with as many leaves as there are clusters, about."""
-    chain = PlantedChain(ThreadedRows(partition(made.data, 0), n_threads), made)
+    chain = PlantedChain(Rows(ThreadPlacement(partition(made.data, 0), n_threads)), made)
     for _ in range(n_sweeps):
         chain.sweep()
     return chain

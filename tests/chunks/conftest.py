@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.bulk.components import SUMS, Components
+from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.halves import Units
-from sticktree.engine.bulk.sums import Grid
+from sticktree.engine.bulk.sums import SUMS, Grid
 
 SEED = 1
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from sticktree.chunks import open_table
 from sticktree.data.sources.prepared import PreparedTable, measure_table
-from sticktree.data.sources.chunk_rows import ChunkedRows
+from sticktree.data.sources.prepared import FilePlacement
 from tests.chunks.conftest import told, units
 
 
@@ -34,7 +34,7 @@ def run(path, chunk_rows, sweeps):
     with PreparedTable(
         table, scale.centre, scale.spread, n_threads=2, chunk_rows=chunk_rows, scratch_folder=folder
     ) as prepared:
-        rows = ChunkedRows(prepared)
+        rows = Rows(FilePlacement(prepared))
         for _ in range(sweeps):
             rows.assign(told(rows.extent, 20))
             rows.halve(units(rows.extent, [0, 1, 2, 3], 20))

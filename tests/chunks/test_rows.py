@@ -10,10 +10,15 @@ import numpy as np
 import pytest
 
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunk_rows import ChunkedRows, fold
-from sticktree.data.sources.prepared import PreparedTable, measure_table, rows_of_chunk
+from sticktree.data.sources.prepared import (
+    FilePlacement,
+    PreparedTable,
+    measure_table,
+    rows_of_chunk,
+)
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Grid
 from tests.chunks.conftest import clouds, same, told, units
 
@@ -29,7 +34,7 @@ def prepared(x, **options):
 
 def in_memory(x, n_threads=1):
     scale = measure_table(open_table(x))
-    return ThreadedRows(partition((x - scale.centre) / scale.spread, 0), n_threads)
+    return Rows(ThreadPlacement(partition((x - scale.centre) / scale.spread, 0), n_threads))
 
 
 def all_passes(rows):
@@ -58,13 +63,13 @@ def test_the_same_as_in_memory(gaps, chunk_rows, n_threads):
         x[np.arange(len(x)), np.arange(len(x)) % 3] = np.nan
     expected = all_passes(in_memory(x))
     with prepared(x, chunk_rows=chunk_rows, n_threads=n_threads) as table:
-        assert same(all_passes(ChunkedRows(table)), expected)
+        assert same(all_passes(Rows(FilePlacement(table))), expected)
 
 
 def test_labels_of_two_chains_are_apart():
     x = clouds(1000, 2)
     with prepared(x, chunk_rows=300, n_threads=2) as table:
-        first, second = ChunkedRows(table), ChunkedRows(table, n_threads=1)
+        first, second = Rows(FilePlacement(table)), Rows(FilePlacement(table, n_threads=1))
         both = [told(first.extent, sweep=k) for k in (1, 2)]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda rows, what: rows.assign(what), (first, second), both))
@@ -92,7 +97,7 @@ def test_a_whole_chain_is_the_same():
 
     expected = tuple(states(in_memory(x, n_threads=2)))
     with prepared(x, chunk_rows=700, n_threads=2) as table:
-        assert same(tuple(states(ChunkedRows(table))), expected)
+        assert same(tuple(states(Rows(FilePlacement(table)))), expected)
 
 
 def test_it_is_a_store_like_the_one_in_memory():
@@ -117,13 +122,13 @@ def test_rows_that_are_spread_are_the_same(gaps, tmp_path):
     x = clouds(3000, 2, gaps)
     jitter = np.array([0.1, 0.02])
     scale = measure_table(open_table(x))
-    memory = ThreadedRows(partition((x - scale.centre) / scale.spread, 0, jitter))
+    memory = Rows(ThreadPlacement(partition((x - scale.centre) / scale.spread, 0, jitter)))
     with prepared(x, chunk_rows=700, n_threads=2) as table:
-        rows = [ChunkedRows(table, 2, jitter), ChunkedRows(table, 1, jitter.copy())]
+        rows = [Rows(FilePlacement(table, 2, jitter)), Rows(FilePlacement(table, 1, jitter.copy()))]
         assert len(list(table.scratch.path.glob("*.rows"))) == 2 * 5
         assert same(all_passes(rows[0]), all_passes(memory))
         assert same(all_passes(rows[1]), all_passes(memory))
-        assert not same(all_passes(ChunkedRows(table)), all_passes(memory))
+        assert not same(all_passes(Rows(FilePlacement(table))), all_passes(memory))
 
 
 # ---- files and folders -------------------------------------------------------------------------
@@ -132,7 +137,7 @@ def test_rows_that_are_spread_are_the_same(gaps, tmp_path):
 def test_files_go_with_their_owners(tmp_path):
     table = prepared(clouds(300, 2), chunk_rows=100)
     (folder,) = tmp_path.iterdir()
-    rows = ChunkedRows(table)
+    rows = Rows(FilePlacement(table))
     assert len(list(folder.iterdir())) == 3 + 1
     del rows
     gc.collect()
@@ -150,7 +155,7 @@ def test_the_files_have_the_size_that_is_told(tmp_path):
     x = clouds(1000, 3)
     x[::10, 1] = np.nan
     with prepared(x, chunk_rows=400) as table:
-        rows = ChunkedRows(table)
+        rows = Rows(FilePlacement(table))
         for slot in table.arranged()[0]:
             assert slot.path.stat().st_size == slot.row_bytes
             assert rows._state(slot).stat().st_size == slot.state_bytes
@@ -186,7 +191,7 @@ def test_a_disk_that_is_too_small(tmp_path, monkeypatch):
     with prepared(x, chunk_rows=250) as table:
         monkeypatch.setattr("shutil.disk_usage", lambda path: little._replace(free=0))
         with pytest.raises(OSError, match="needs room for"):
-            ChunkedRows(table)
+            Rows(FilePlacement(table))
         assert len(list(table.scratch.path.iterdir())) == 4
 
 
@@ -213,7 +218,7 @@ def test_a_disk_that_fills_up_on_the_way(tmp_path, monkeypatch, n_threads):
 
 def test_scratch_files_that_vanish_are_told():
     with prepared(clouds(1000, 2), chunk_rows=300) as table:
-        rows = ChunkedRows(table)
+        rows = Rows(FilePlacement(table))
         with table.arranged()[0][1].path.open("r+b") as file:
             file.truncate(100)
         with pytest.raises(OSError, match=r"000001\.rows was cut short"):
@@ -234,7 +239,7 @@ def test_folders_that_cannot_serve(tmp_path):
         prepared(clouds(10, 2)) as table,
         pytest.raises(ValueError, match="n_threads must be an integer of at least 1, got 0"),
     ):
-        ChunkedRows(table, n_threads=0)
+        Rows(FilePlacement(table, n_threads=0))
 
 
 @pytest.mark.parametrize("end", ["", "raise RuntimeError", "raise KeyboardInterrupt"])

@@ -17,7 +17,6 @@ from sticktree.cluster import DaskRows, DaskSource
 from sticktree.cluster import rows as cluster_rows
 from sticktree.data.sources.dask.source import cut_up
 from sticktree.data.store import MemoryStore
-from sticktree.engine.bulk.rows import ThreadedRows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from tests.cluster.chains import N, assert_same, chain_of, chunked, outcome, table
 

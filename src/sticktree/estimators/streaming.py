@@ -174,6 +174,8 @@ class Streaming(Fitting):
 
     def _followed(self, x: FloatArray) -> list[Run]:
         """Return copies of all chains that go on with new rows."""
+        from sticktree.engine.online.rows import follow
+
         old, new = MemoryStore(self._data), MemoryStore(x)
         runs = []
         for run in self._runs:
@@ -184,7 +186,7 @@ class Streaming(Fitting):
             else:
                 chain = unpack_chain(pack_chain(run.chain), old, self._model_)
             rows = new.rows(self._threads_of_chain(), jitter)
-            cast("ParallelChain", chain).follow(rows)
+            follow(cast("ParallelChain", chain), rows)
             runs.append(Run(chain))
         return runs
 

@@ -154,9 +154,9 @@ def unpack_chain(arrays: Arrays, data: FloatArray | Store, model: Model) -> Chai
     }
     if PARALLEL in snapshot:
         store = MemoryStore(data) if isinstance(data, np.ndarray) else data
-        from sticktree.engine.bulk.stream_rows import StreamRows
+        from sticktree.engine.online.rows import restored_rows
 
-        rows = StreamRows.restored(store.rows(1, model.jitter(store.shape[1])), snapshot)
+        rows = restored_rows(store.rows(1, model.jitter(store.shape[1])), snapshot)
         return parallel_chain_of(model).restored(rows, model, rng, snapshot)
     assert isinstance(data, np.ndarray)
     return engine_of(model).chain.restored(data, model, rng, snapshot)

@@ -5,11 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from sticktree.engine.bulk.labels import final_labels
-from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.picks import join_picks
-from sticktree.engine.bulk.rows import Extent, ThreadedRows
-from sticktree.engine.bulk.tally import merge
+from sticktree.engine.bulk.partition import final_labels, join_picks, partition
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.sums import merge
 
 
 class ManyParts:
@@ -19,7 +18,7 @@ class ManyParts:
         bounds = [0, *cuts, len(x)]
         self.firsts = bounds[:-1]
         self.parts = [
-            ThreadedRows(partition(x[a:b], a, jitter), n_threads)
+            Rows(ThreadPlacement(partition(x[a:b], a, jitter), n_threads))
             for a, b in itertools.pairwise(bounds)
         ]
         self.order = range(len(self.parts)) if order is None else order
@@ -76,4 +75,6 @@ def many_parts():
 @pytest.fixture(scope="session")
 def rows_of():
     """Return a function that makes rows in memory."""
-    return lambda x, n_threads=1: ThreadedRows(partition(np.asarray(x, dtype=float), 0), n_threads)
+    return lambda x, n_threads=1: Rows(
+        ThreadPlacement(partition(np.asarray(x, dtype=float), 0), n_threads)
+    )

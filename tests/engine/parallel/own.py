@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from sticktree.engine.bulk.leaf import Sums
 from sticktree.engine.bulk.own_chain import OwnParallelChain
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.sums import Sums
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.node_split import node_split_sweep
 from sticktree.engine.own.regraft import regraft_sweep
@@ -25,7 +26,7 @@ class FixedChain(OwnParallelChain):
 
 def chain_at(data, setting, rng):
     """Return a chain that keeps the hyper-parameters of a setting."""
-    chain = FixedChain(ThreadedRows(partition(data, 0)), engine.model_of(setting), rng)
+    chain = FixedChain(Rows(ThreadPlacement(partition(data, 0))), engine.model_of(setting), rng)
     chain.n_rounds = 1
     chain.state.variance[:] = setting.v
     if chain.state.sizes[FORM] == FULL:
@@ -37,7 +38,7 @@ def chain_at(data, setting, rng):
 
 def replace_rows(chain, tree, shown, complete):
     """Give a chain other rows in the same leaves; ``complete`` is with what is imputed, if any."""
-    chain.rows = ThreadedRows(partition(shown, 0))
+    chain.rows = Rows(ThreadPlacement(partition(shown, 0)))
     chain._set_grids()
     nodes = chain.state.order[tree.leaf]
     index = np.searchsorted(chain.leaves, nodes, sorter=np.argsort(chain.leaves))

@@ -9,7 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 from sticktree.engine.bulk import own_chain
 from sticktree.engine.bulk.own_chain import OwnParallelChain
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.model import Column, Model
 from tests.columns import engine, twin
@@ -40,7 +41,7 @@ def test_joint_density_is_that_of_the_twin(form):
     data = twin.sample_prior(priors, 12, rng).data
     if form != "full":
         data[[1, 5, 5], [0, 0, 1]] = np.nan
-    chain = OwnParallelChain(ThreadedRows(partition(data, 0)), engine_model(priors), rng)
+    chain = OwnParallelChain(Rows(ThreadPlacement(partition(data, 0))), engine_model(priors), rng)
     setting = twin.sample_setting(priors, rng)
     seen = set()
     for _ in range(6):
@@ -58,7 +59,7 @@ def test_joint_density_is_that_of_the_twin(form):
 def test_two_clusters_with_variances_of_their_own_are_found(form, gaps):
     rng = np.random.default_rng(2)
     y, label = two_clusters(300, gaps, rng)
-    chain = OwnParallelChain(ThreadedRows(partition(y, 0)), model_with(form, 1), rng)
+    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form, 1), rng)
     scores = []
     for sweep in range(80):
         chain.sweep()
@@ -111,7 +112,7 @@ def test_jitter_depends_on_the_number_of_the_row_alone():
 def test_sums_of_tight_leaves_are_exact_enough(form):
     rng = np.random.default_rng(6)
     y = np.vstack([rng.normal(3.0, 1e-3, (200, 2)), rng.normal(-1.0, 0.4, (600, 2))])
-    chain = OwnParallelChain(ThreadedRows(partition(y, 0)), model_with(form, 1), rng)
+    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form, 1), rng)
     chain._assign()
     labels = chain.tree().leaf
     order = chain.state.order
@@ -131,7 +132,7 @@ def test_a_state_that_is_full_is_replaced_by_a_larger_one(form, monkeypatch):
     rng = np.random.default_rng(7)
     y = rng.standard_normal((300, 2))
     monkeypatch.setattr(own_chain, "ROOM", 8)
-    chain = OwnParallelChain(ThreadedRows(partition(y, 0)), model_with(form), rng)
+    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form), rng)
     before, phi = chain.log_joint(), engine.phi_of(chain.state)
     size = chain.state.nodes.size
     chain._make_room(10_000)
@@ -149,7 +150,7 @@ def test_rows_without_entries_and_columns_that_a_leaf_lacks_are_no_trouble(form)
     y, _ = two_clusters(120, False, rng)
     y[:40, 0] = np.nan
     y[10:30] = np.nan
-    chain = OwnParallelChain(ThreadedRows(partition(y, 0)), model_with(form), rng)
+    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form), rng)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(20):
@@ -161,7 +162,7 @@ def test_parameters_are_those_of_the_other_chain_and_sums_in_the_order_of_leaves
     rng = np.random.default_rng(9)
     y, _ = two_clusters(200, False, rng)
     model = model_with("diag")
-    chain = OwnParallelChain(ThreadedRows(partition(y, 0)), model, rng)
+    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model, rng)
     chain.sweep()
     tree, found = chain.tree(), chain.draw(labelled=True).parameters
     other = ColumnsChain(y, model, rng).parameters()
@@ -177,6 +178,6 @@ def test_parameters_are_those_of_the_other_chain_and_sums_in_the_order_of_leaves
 
 def test_columns_that_are_not_gaussian_are_refused():
     model = model_with("diag", columns=(Column(), Column("poisson")))
-    rows = ThreadedRows(partition(np.ones((5, 2)), 0))
+    rows = Rows(ThreadPlacement(partition(np.ones((5, 2)), 0)))
     with pytest.raises(ValueError, match="columns must all be 'gaussian'"):
         OwnParallelChain(rows, model, np.random.default_rng(0))

@@ -10,7 +10,8 @@ import pytest
 
 from sticktree.engine.bulk.own_chain import OwnParallelChain
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
 from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of
@@ -41,7 +42,7 @@ def test_sweeps_and_new_rows_together_keep_the_prior(form, depth, gaps, assert_s
     independent = np.array(
         [twin.statistics(tree, phi, s, shown(data)) for s, tree, phi, data in draws]
     )
-    rows = ThreadedRows(partition(shown(draws[0].data), 0))
+    rows = Rows(ThreadPlacement(partition(shown(draws[0].data), 0)))
     chain = OwnParallelChain(rows, engine_model(priors), rng)
     chain.n_rounds, chained = 1, []
     for sweep in range(N_SWEEPS + 100):

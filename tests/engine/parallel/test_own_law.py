@@ -8,10 +8,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammainc
 
-from sticktree.engine.bulk.components import PRODUCTS, SQUARES
-from sticktree.engine.bulk.leaf import Leaf, Sums
-from sticktree.engine.bulk.own_law import FullLaw, VarianceLaw
-from sticktree.engine.bulk.truncated import log_masses, truncated_gamma
+from sticktree.engine.bulk.laws import FullLaw, Leaf, VarianceLaw, log_masses, truncated_gamma
+from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
 from tests.columns import evidence
 from tests.columns.test_exact import setting_of
 

@@ -181,7 +181,7 @@ def test_log_joint_is_that_of_the_other_sampler(blobs, rows_of):
 
 def new_data(chain, labels, x, rows_of):
     """Put other data into the same leaves."""
-    from sticktree.engine.bulk.leaf import Sums
+    from sticktree.engine.bulk.sums import Sums
 
     chain.rows = rows_of(x)
     chain._whole_products = chain._products = x.T @ x

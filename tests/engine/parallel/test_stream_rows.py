@@ -9,14 +9,20 @@ import math
 import numpy as np
 import pytest
 
-from sticktree.engine.bulk.blocks import FIRST, Blocks, add_blocks, choose_leaves, on_grid
-from sticktree.engine.bulk.components import PRODUCTS, SQUARES, SUMS, Components, n_sums
+from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.philox import mix
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
-from sticktree.engine.bulk.squash import cut, join
-from sticktree.engine.bulk.stream_rows import MOST_BLOCKS, Gone, StreamRows
-from sticktree.engine.bulk.sums import Grid
-from sticktree.engine.bulk.tally import empty_tally
+from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, SUMS, Grid, empty_tally, n_sums
+from sticktree.engine.online.blocks import (
+    FIRST,
+    Blocks,
+    add_blocks,
+    choose_leaves,
+    cut,
+    join,
+    on_grid,
+)
+from sticktree.engine.online.rows import MOST_BLOCKS, OnlineRows, Squashed
 from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.seats import set_scales
@@ -56,7 +62,7 @@ def blocks_of(groups, kind=SUMS):
 def gone_of(groups, kind=SUMS):
     rows = np.concatenate(groups)
     largest = float(np.abs(rows).max())
-    return Gone(blocks_of(groups, kind), rows.T @ rows, len(rows), largest, FIRST + len(groups))
+    return Squashed(blocks_of(groups, kind), rows.T @ rows, len(rows), largest, FIRST + len(groups))
 
 
 # ---- what a block weighs -------------------------------------------------------------------------
@@ -218,7 +224,7 @@ def fixed_chain(data, groups, depth, discount, seed, rows_of):
     while chain.leaves.size > 1:
         chain._split_merge(chain._assign())
         regraft_sweep(chain.state, chain.words, 3)
-    chain._measure(StreamRows(rows_of(data[: len(data) - sum(map(len, groups))]), gone_of(groups)))
+    chain._measure(OnlineRows(rows_of(data[: len(data) - sum(map(len, groups))]), gone_of(groups)))
     numbers = [*range(chain.rows.extent.present), *(FIRST + m for m in range(len(groups)))]
     ranks = [mix(np.uint64(number), np.uint64(chain.salt)) for number in numbers]
     chain.rank, chain.anchor = (
@@ -365,7 +371,7 @@ def test_leaves_with_own_noise_follow_too(form, batches, rows_of):
     rng = np.random.default_rng()
     rng.bit_generator.state = copy.deepcopy(chain.rng.bit_generator.state)
     snapshot = chain.snapshot()
-    rows = StreamRows.restored(rows_of(some[2]), snapshot)
+    rows = OnlineRows.restored(rows_of(some[2]), snapshot)
     again = OwnParallelChain.restored(rows, model, rng, snapshot)
     for one in (chain, again):
         one.sweep()
@@ -377,7 +383,7 @@ def test_a_snapshot_goes_on_to_the_identical_draws(batches, rows_of):
     rng = np.random.default_rng()
     rng.bit_generator.state = copy.deepcopy(chain.rng.bit_generator.state)
     snapshot = chain.snapshot()
-    rows = StreamRows.restored(rows_of(batches[2]), snapshot)
+    rows = OnlineRows.restored(rows_of(batches[2]), snapshot)
     again = SharedParallelChain.restored(rows, MODEL, rng, snapshot)
     for one in (chain, again):
         one.sweep()

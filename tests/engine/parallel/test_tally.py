@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.bulk.components import PRODUCTS, SQUARES, SUMS
-from sticktree.engine.bulk.leaf import Sums
-from sticktree.engine.bulk.tally import empty_tally, merge
+from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, SUMS, Sums, empty_tally, merge
 from tests.engine.parallel.told import told_of
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sticktree.engine.bulk.components import SUMS, Components
+from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.philox import mix
-from sticktree.engine.bulk.sums import Grid
+from sticktree.engine.bulk.sums import SUMS, Grid
 
 
 def told_of(rng, n_leaves, dimension, form, n, kind=SUMS, impute=False, spread=0.1):

@@ -8,17 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.bulk.partition import Picked
 from sticktree.engine.bulk.philox import mix
-from sticktree.engine.bulk.picks import Picked
 from sticktree.engine.bulk.records import Records
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.split_merge import SplitMerge
-from sticktree.engine.bulk.stream_rows import Gone, StreamRows
-from sticktree.engine.bulk.sums import Grid
-from sticktree.engine.bulk.tally import Tally
-from sticktree.engine.bulk.trunk import draw_weights
+from sticktree.engine.bulk.sums import Grid, Tally
 from sticktree.engine.chain import SweepInfo
 from sticktree.engine.shared.state import Index
+from sticktree.engine.shared.trunk import draw_weights
 from sticktree.model import Model
 
 __all__ = ["ParallelChain"]
@@ -117,20 +115,20 @@ class ParallelChain(SplitMerge, Records):
             self.n_pairs = min(2 + self.leaves.size, MOST_PAIRS)
             self.n_moves = 2 + min(self.leaves.size // 2, MOST_MOVES)
         next_salt, pick_salt = self._word(), self._word()
-        self.words_told = np.array(
+        self.sweep_words = np.array(
             [self.key, self.n_sweeps, self.salt, next_salt, pick_salt, self.pick_limit],
             dtype=np.uint64,
         )
         weights = self._draw_weights()
         leaf, _ = self._draw_leaves()
-        seated = self.rows.assign(self._told(weights, self._law().density(leaf)))
+        assigned = self.rows.assign(self._components(weights, self._law().density(leaf)))
         self.salt = next_salt
-        self.sums = self._sums(seated.tally)
-        self._imputed_products(seated.tally)
-        self.rank, self.anchor = seated.tally.rank, seated.tally.anchor
+        self.sums = self._sums(assigned.tally)
+        self._imputed_products(assigned.tally)
+        self.rank, self.anchor = assigned.tally.rank, assigned.tally.anchor
         self.of_leaf, self.of_half = self.leaves.copy(), np.empty(0, dtype=np.int64)
         self._settle()
-        return seated.picked
+        return assigned.picked
 
     def _draw_weights(self) -> FloatArray:
         """Draw the log weight of every leaf."""
@@ -139,17 +137,14 @@ class ParallelChain(SplitMerge, Records):
     def _imputed_products(self, tally: Tally) -> None:
         """Take note of Σ y yᵀ of rows with imputed entries."""
 
-    def follow(self, rows: Rows) -> None:
-        """Go on with new rows; those until now become blocks, of which sums are kept."""
-        if not isinstance(self.rows, StreamRows):
-            dimension = self.rows.extent.dimension
-            self.rows = StreamRows(self.rows, Gone.nothing(dimension, self.kind))
+    def assign_and_pick_all(self) -> Picked:
+        """Let every row choose its leaf; return all rows with their leaves."""
         self.pick_limit = WORD - 1
-        picked = self._assign()  # leaves of rows are not in a snapshot
-        transform, headroom = self._transform(), self.headroom
-        self._measure(
-            self.rows.followed_by(rows, picked, self.kind, transform, self.grids[1], headroom)
-        )
+        return self._assign()
+
+    def replace_rows(self, rows: Rows) -> None:
+        """Go on with other rows, which have no leaves yet."""
+        self._measure(rows)
         self._read_rows()
 
     def _begin(self, rows: Rows) -> None:

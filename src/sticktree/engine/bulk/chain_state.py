@@ -9,10 +9,9 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.components import Components
-from sticktree.engine.bulk.leaf import Density, Leaf, LeafLaw, Sums
+from sticktree.engine.bulk.laws import Density, Leaf, LeafLaw
 from sticktree.engine.bulk.rows import Rows
-from sticktree.engine.bulk.sums import Grid
-from sticktree.engine.bulk.tally import Tally
+from sticktree.engine.bulk.sums import Grid, Sums, Tally
 from sticktree.engine.chain import ChainLike
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.state import DISCOUNT, TreeState
@@ -31,7 +30,7 @@ class ChainState:
     kind: int  # which sums are needed
     impute: bool  # whether missing entries are drawn
     grids: tuple[Grid, Grid]  # on which entries and their products are summed
-    words_told: npt.NDArray[np.uint64]  # of the sweep, as in `Components`
+    sweep_words: npt.NDArray[np.uint64]  # of the sweep, as in `Components`
     n_pairs: int  # by which splits and merges of leaves are proposed
     state: TreeState
     leaves: npt.NDArray[np.int64]  # nodes that are leaves, in the order of all that follows
@@ -62,7 +61,7 @@ class ChainState:
         """Return the law of the leaves as it is now."""
         raise NotImplementedError
 
-    def _transform(self) -> FloatArray:
+    def transform(self) -> FloatArray:
         """Return T, by which rows are brought into the coordinates of the leaves."""
         raise NotImplementedError
 
@@ -72,7 +71,7 @@ class ChainState:
 
     def _rows_in_coordinates(self, y: FloatArray) -> FloatArray:
         """Return rows in the coordinates of the leaves."""
-        return np.asarray(y @ self._transform().T)
+        return np.asarray(y @ self.transform().T)
 
     def _siblings(self) -> tuple[IntArray, IntArray]:
         """Return a number for the place above each leaf, and how many leaves hang there."""
@@ -86,7 +85,7 @@ class ChainState:
         """Return a new leaf beside a leaf."""
         raise NotImplementedError
 
-    def _merge(self, leaf: int, gone: int) -> None:
+    def _merge(self, leaf: int, other: int) -> None:
         """Take a leaf away whose rows its sibling gets."""
         raise NotImplementedError
 
@@ -120,17 +119,17 @@ class ChainState:
     def _sums(self, tally: Tally) -> Sums:
         return Sums.of(tally, self.kind, *self.grids)
 
-    def _told(self, log_weight: FloatArray, density: Density) -> Components:
-        """Return what rows are told: densities with weights."""
+    def _components(self, log_weight: FloatArray, density: Density) -> Components:
+        """Return densities with weights, as rows see them."""
         return Components(
             log_weight=log_weight + density.log_peak,
             centre=np.ascontiguousarray(density.centre),
             precision=np.ascontiguousarray(density.precision),
-            transform=np.ascontiguousarray(self._transform()),
+            transform=np.ascontiguousarray(self.transform()),
             root=np.ascontiguousarray(density.root),
             limit=self.rank,
             anchor=self.anchor,
-            words=self.words_told,
+            words=self.sweep_words,
             kind=self.kind,
             impute=self.impute,
             grid=np.array([step for grid in self.grids for step in (grid.coarse, grid.fine)]),

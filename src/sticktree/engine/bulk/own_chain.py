@@ -10,17 +10,16 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.chain import ParallelChain
-from sticktree.engine.bulk.components import PRODUCTS, SQUARES
-from sticktree.engine.bulk.leaf import Leaf, LeafLaw, Sums
-from sticktree.engine.bulk.own_law import FullLaw, VarianceLaw
-from sticktree.engine.bulk.own_trunk import join_leaves, recount, split_leaf
+from sticktree.engine.bulk.laws import FullLaw, Leaf, LeafLaw, VarianceLaw
 from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.node_split import node_split_sweep
 from sticktree.engine.own.own import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State, empty_state
 from sticktree.engine.own.structure import load_tree
+from sticktree.engine.own.trunk import join_leaves, recount, split_leaf
 from sticktree.engine.shared.state import ALIVE, MADE
 from sticktree.engine.shared.structure import list_nodes
 
@@ -91,7 +90,8 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         outer = second if self.full else np.empty((0, 0, 0))
         recount(self.state, self.leaves, n, seen, total, squares, outer)
 
-    def _transform(self) -> FloatArray:
+    def transform(self) -> FloatArray:
+        """Return T, by which rows are brought into the coordinates of the leaves."""
         return np.eye(self.rows.extent.dimension)
 
     def _in_coordinates(self, sums: Sums) -> Sums:
@@ -122,8 +122,8 @@ class OwnParallelChain(OwnNoise, ParallelChain):
     def _split(self, leaf: int) -> int:
         return int(split_leaf(self.state, leaf))
 
-    def _merge(self, leaf: int, gone: int) -> None:
-        join_leaves(self.state, gone)
+    def _merge(self, leaf: int, other: int) -> None:
+        join_leaves(self.state, other)
 
     def _make_room(self, n_leaves: int) -> None:
         old = self.state

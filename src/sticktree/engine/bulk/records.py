@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.chain_state import ChainState
-from sticktree.engine.bulk.leaf import Sums
-from sticktree.engine.bulk.stream_rows import StreamRows
+from sticktree.engine.bulk.sums import Sums
 from sticktree.engine.draw import Draw, tracked_pairs
 from sticktree.engine.shared.state import ALIVE
 from sticktree.tree import Tree
@@ -28,7 +27,7 @@ class Records(ChainState):
         """Return the tree with all rows, compressed or not as the state has it."""
         parent, level, n, number = self._shape()
         labels = self._labels(number)
-        if self.rows.extent.gone:
+        if self.rows.extent.squashed:
             return Tree(parent, labels, level=level).pruned().compressed()
         return Tree.from_trusted(parent, labels, level, n)
 
@@ -87,8 +86,7 @@ class Records(ChainState):
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
         words = [self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves]
-        blocks = self.rows.saved() if isinstance(self.rows, StreamRows) else {}
-        return blocks | {
+        return self.rows.snapshot() | {
             "parallel": np.array(words, dtype=np.uint64),
             "leaves": self.leaves.copy(),
             "rank": self.rank.copy(),

@@ -9,15 +9,8 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.chain import ParallelChain
-from sticktree.engine.bulk.components import SUMS
-from sticktree.engine.bulk.leaf import Leaf, SharedLaw, Sums
-from sticktree.engine.bulk.tally import Tally
-from sticktree.engine.bulk.trunk import (
-    draw_places,
-    join_leaves,
-    recount,
-    split_leaf,
-)
+from sticktree.engine.bulk.laws import Leaf, SharedLaw
+from sticktree.engine.bulk.sums import SUMS, Sums, Tally
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
@@ -25,6 +18,12 @@ from sticktree.engine.shared.seats import set_scales
 from sticktree.engine.shared.shared import SharedNoise
 from sticktree.engine.shared.state import LEAVES, MADE, NOISE, State, empty_state
 from sticktree.engine.shared.structure import load_tree
+from sticktree.engine.shared.trunk import (
+    draw_places,
+    join_leaves,
+    recount,
+    split_leaf,
+)
 
 __all__ = ["SharedParallelChain"]
 
@@ -85,7 +84,7 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         self._settle()
 
     def _squares(self) -> FloatArray:
-        inverse = self._transform()
+        inverse = self.transform()
         white = inverse @ self._products @ inverse.T / self.state.scalars[NOISE]
         if self.model.covariance_type == "full":
             return np.ascontiguousarray(white)
@@ -98,11 +97,12 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         if self.impute:
             self._products = self._whole_products + self._float_products(tally.products)
 
-    def _transform(self) -> FloatArray:
+    def transform(self) -> FloatArray:
+        """Return T, by which rows are brought into the coordinates of the leaves."""
         return np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
 
     def _in_coordinates(self, sums: Sums) -> Sums:
-        return sums._replace(total=np.ascontiguousarray(sums.total @ self._transform().T))
+        return sums._replace(total=np.ascontiguousarray(sums.total @ self.transform().T))
 
     def _law(self) -> SharedLaw:
         return SharedLaw(float(self.state.levels["scale"][-1]), float(self.state.scalars[NOISE]))
@@ -126,8 +126,8 @@ class SharedParallelChain(SharedNoise, ParallelChain):
     def _split(self, leaf: int) -> int:
         return int(split_leaf(self.state, leaf))
 
-    def _merge(self, leaf: int, gone: int) -> None:
-        join_leaves(self.state, gone)
+    def _merge(self, leaf: int, other: int) -> None:
+        join_leaves(self.state, other)
 
     def _make_room(self, n_leaves: int) -> None:
         old = self.state

@@ -7,17 +7,19 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.chain_state import ChainState
-from sticktree.engine.bulk.choice import (
+from sticktree.engine.bulk.halves import Units, gain_grid
+from sticktree.engine.bulk.laws import Density, Leaf
+from sticktree.engine.bulk.partition import Picked
+from sticktree.engine.bulk.proposals import (
+    TINY,
     Chosen,
+    Proposal,
     choose_by_places,
     choose_by_rows,
     log_selection,
+    propose,
 )
-from sticktree.engine.bulk.halves import Units, gain_grid
-from sticktree.engine.bulk.leaf import Density, Leaf, Sums
-from sticktree.engine.bulk.picks import Picked
-from sticktree.engine.bulk.tally import Tally
-from sticktree.engine.bulk.units import TINY, Proposal, propose
+from sticktree.engine.bulk.sums import Sums, Tally
 
 __all__ = ["SplitMerge"]
 
@@ -83,15 +85,15 @@ class SplitMerge(ChainState):
         )
 
     def _units(self, chosen: Chosen, proposal: Proposal) -> Units:
-        """Return what rows are told of the units."""
+        """Return the units as rows see them."""
         law = self._law()
         parts = [law.density(some) for some in (proposal.whole, proposal.first, proposal.second)]
         weights = [np.zeros(chosen.a.size), np.log(proposal.share), np.log1p(-proposal.share)]
         density = Density(
             *(np.stack(x, axis=1).reshape(-1, *x[0].shape[1:]) for x in zip(*parts, strict=True))
         )
-        told = self._told(np.stack(weights, axis=1).ravel(), density)
-        return Units(chosen.unit_of, chosen.pins, told)
+        densities = self._components(np.stack(weights, axis=1).ravel(), density)
+        return Units(chosen.unit_of, chosen.pins, densities)
 
     def _decide(
         self,

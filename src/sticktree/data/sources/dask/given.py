@@ -8,10 +8,9 @@ import numpy as np
 
 from sticktree.data.given import Given
 from sticktree.data.preparation import Preparation
-from sticktree.data.sources.dask.rows import DaskRows
+from sticktree.data.sources.dask.placement import DaskRows, DaskStore
 from sticktree.data.sources.dask.session import ClusterLostError
 from sticktree.data.sources.dask.source import DaskSource
-from sticktree.data.sources.dask.store import DaskStore
 from sticktree.data.store import MemoryStore
 from sticktree.estimators.outside_memory import prepared_outside
 

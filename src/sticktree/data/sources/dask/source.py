@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_observed, infinite_entries
-from sticktree.data.sources.dask.passes import prepare
+from sticktree.data.sources.dask.placement import DaskStore, prepare
 from sticktree.data.sources.dask.session import Session, current_client
-from sticktree.data.sources.dask.store import DaskStore
 from sticktree.data.store import MemoryStore, Store
 from sticktree.engine.bulk.measure import Reach, Scale, measure
 
@@ -144,8 +143,7 @@ class DaskSource:
             task = prepare, pieces[start:stop], self.first[start], centre, spread
             place = places[j * len(places) // (len(cuts) - 1)] if places else None
             parts += session.submit({key: task}, [key], place)
-        firsts = [self.first[start] for start in cuts[:-1]]
-        return DaskStore(parts, firsts, (self.n_rows, self.n_columns), session)
+        return DaskStore(parts, (self.n_rows, self.n_columns), session)
 
     def _there(self) -> list[Any]:
         if self._pieces is None:

@@ -1,24 +1,145 @@
-"""Leaves with noise of their own: posteriors of mean and precision given the sums of the rows.
+"""What a leaf is given the sums of its rows: a normal density whose parameters have a posterior.
 
-    diag, spherical   1/s = τ ~ Gamma(a, ab) with s ≥ f,        μ ~ N(u, s/κ)
-    full              R⁻¹ = Bᵀ B ~ Wishart(G − 1 + 2a, Ψ⁻¹),    μ ~ N(u, R/κ)
-
-Spherical leaves have one s for all columns, diagonal ones one for each. B is lower triangular.
+Here for many leaves side by side: all arrays have one row for each.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln, multigammaln
 
 from sticktree.checks import FloatArray
-from sticktree.engine.bulk.leaf import Density, Leaf, Sums
+from sticktree.engine.bulk.sums import Flags, Sums, wide
 from sticktree.engine.bulk.truncated import log_masses, truncated_gamma
 
-__all__ = ["FullLaw", "VarianceLaw"]
+__all__ = [
+    "Density",
+    "FullLaw",
+    "Leaf",
+    "LeafLaw",
+    "SharedLaw",
+    "VarianceLaw",
+]
+
+
+class Leaf(NamedTuple):
+    """Parameters of leaves; what ``spread`` is depends on the law."""
+
+    mean: FloatArray  # (K, D)
+    spread: FloatArray  # (K, …)
+
+    def at(self, which: npt.NDArray[Any]) -> Leaf:
+        """Return some of them."""
+        return Leaf(self.mean[which], self.spread[which])
+
+    def where(self, condition: Flags, other: Leaf) -> Leaf:
+        """Return these where a condition holds, and others elsewhere."""
+        return Leaf(
+            *(
+                np.where(wide(condition, mine), mine, its)
+                for mine, its in zip(self, other, strict=True)
+            )
+        )
+
+
+class Density(NamedTuple):
+    """Normal densities in the form that rows are told; see `Components`."""
+
+    log_peak: FloatArray  # (K,) but for a constant
+    centre: FloatArray  # (K, D)
+    precision: FloatArray  # (K, D)
+    root: FloatArray  # (K, D, D) or (0, D, D)
+
+
+class LeafLaw(Protocol):
+    """The law of leaves below given nodes.
+
+    ``above`` is φ of the nodes they hang on, (K, D). With sums of no rows, a posterior is the
+    prior. ``noise`` is the usual deviation of rows from their leaf, in each coordinate.
+    """
+
+    noise: FloatArray
+
+    def draw(self, sums: Sums, above: FloatArray, rng: np.random.Generator) -> Leaf:
+        """Draw parameters of leaves from their posteriors."""
+
+    def log_density(self, leaf: Leaf, sums: Sums, above: FloatArray) -> FloatArray:
+        """Return the log densities of parameters in their posteriors."""
+
+    def density(self, leaf: Leaf) -> Density:
+        """Return the densities of rows in leaves."""
+
+    def rest(self, sums: Sums, leaf: Leaf, share: FloatArray) -> Sums:
+        """Return what sums are left, about, for others if leaves have shares of the rows."""
+
+    def coordinates(self, y: FloatArray, sums: Sums) -> FloatArray:
+        """Return rows in coordinates in which a leaf with these sums is round, and of width 1."""
+
+
+class SharedLaw:
+    """Leaves N(φ, r) with φ ~ N(above, v), in coordinates whitened by the shared Σ.
+
+    Parameters
+    ----------
+    v, r : float
+        Variances of the step to the leaves and of the noise.
+    """
+
+    def __init__(self, v: float, r: float) -> None:
+        self.v, self.r = v, r
+        self.noise = np.array([math.sqrt(r)])
+
+    def _posterior(self, sums: Sums, above: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and precisions."""
+        precision = 1.0 / self.v + sums.n / self.r
+        mean = (above / self.v + sums.total / self.r) / precision[:, None]
+        return mean, precision
+
+    def draw(self, sums: Sums, above: FloatArray, rng: np.random.Generator) -> Leaf:
+        """Draw parameters of leaves from their posteriors."""
+        mean, precision = self._posterior(sums, above)
+        noise = rng.standard_normal(mean.shape) / np.sqrt(precision)[:, None]
+        return Leaf(mean + noise, np.empty((len(mean), 0)))
+
+    def log_density(self, leaf: Leaf, sums: Sums, above: FloatArray) -> FloatArray:
+        """Return the log densities of parameters in their posteriors."""
+        mean, precision = self._posterior(sums, above)
+        square = ((leaf.mean - mean) ** 2).sum(axis=1) * precision
+        dimension = mean.shape[1]
+        return np.asarray(
+            0.5 * (dimension * (np.log(precision) - math.log(2.0 * math.pi)) - square)
+        )
+
+    def density(self, leaf: Leaf) -> Density:
+        """Return the densities of rows in leaves."""
+        size, dimension = leaf.mean.shape
+        precision = np.full((size, dimension), 1.0 / self.r)
+        peak = np.full(size, -0.5 * dimension * math.log(self.r))
+        return Density(peak, leaf.mean, precision, np.empty((0, dimension, dimension)))
+
+    def rest(self, sums: Sums, leaf: Leaf, share: FloatArray) -> Sums:
+        """Return what sums are left, about, for others if leaves have shares of the rows."""
+        taken = (share * sums.n)[:, None]
+        n = (1.0 - share) * sums.n
+        total = sums.total - taken * leaf.mean
+        return Sums(n, n[:, None] * np.ones_like(total), total, sums.second)
+
+    def coordinates(self, y: FloatArray, sums: Sums) -> FloatArray:
+        """Return rows in coordinates in which a leaf is round, and of width 1."""
+        return np.asarray(y / self.noise)
+
+
+# ---- Leaves with noise of their own: posteriors of mean and precision given the sums of the rows
+#
+#     diag, spherical   1/s = τ ~ Gamma(a, ab) with s ≥ f,        μ ~ N(u, s/κ)
+#     full              R⁻¹ = Bᵀ B ~ Wishart(G − 1 + 2a, Ψ⁻¹),    μ ~ N(u, R/κ)
+#
+# Spherical leaves have one s for all columns, diagonal ones one for each. B is lower triangular.
+
 
 LEAST_SHARE = 0.01  # of the scatter that the rest would have by its number of rows, that it keeps
 LOG_2PI = math.log(2.0 * math.pi)
