@@ -13,8 +13,9 @@ import sticktree
 from sticktree import DFPMixture
 from sticktree.engine.bulk.stream_rows import MOST_BLOCKS
 from sticktree.inference.drift import Z_LIMIT, Batch, DriftWarning, Stream
+from sticktree.present.findings import Findings
 from sticktree.present.notebook import html_of_fit
-from sticktree.present.summary import summarise
+from sticktree.present.terminal import head, summary
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
 CHOICES = {
@@ -187,22 +188,22 @@ def test_a_stream_prints_and_is_a_frame(fourth):
 
 
 def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
-    calm = summarise(fourth)
-    assert "4 batches with 800 rows in all" in calm.head()
-    assert "foresaw" not in calm.head()
+    calm = head(Findings(fourth))
+    assert "4 batches with 800 rows in all" in calm
+    assert "foresaw" not in calm
     mixture = copy.deepcopy(fourth)
     for batch, z in ((4, -14.0), (5, 5.0)):
         far = Batch(batch, 200, -9.0, -2.0, 0.5, z, 3.0, 4.0, 0.2)
         mixture.stream_ = mixture.stream_.plus(far)
         if batch == 4:
             one = "Batch 4 was not what those before it foresaw (z = -14.0): see stream_"
-            head = summarise(mixture).head()
-            assert one in head.replace("\n", " ")
-            assert max(map(len, head.split("\n"))) <= 100
-    found = summarise(mixture)
+            words = head(Findings(mixture))
+            assert one in words.replace("\n", " ")
+            assert max(map(len, words.split("\n"))) <= 100
+    found = Findings(mixture)
     assert found.result()["drifted"] == mixture.stream_.drifted == [4, 5]
     several = "2 batches were not what those before them foresaw (4, 5)"
-    assert several in found.text().replace("\n", " ")
+    assert several in summary(found).replace("\n", " ")
     assert several in html_of_fit(mixture)
 
 

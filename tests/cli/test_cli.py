@@ -9,8 +9,7 @@ import pytest
 
 from sticktree import Tree, __version__
 from sticktree.cli import COMMANDS, Command, main
-from sticktree.present.text import format_index
-from sticktree.tree.json import tree_from_json
+from sticktree.tree.structure import format_index
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def simulate(tmp_path):
         with (tmp_path / "data.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         text = (tmp_path / "tree.json").read_text()
-        return rows, tree_from_json(text), json.loads(text)
+        return rows, Tree.from_json(text), json.loads(text)
 
     return run
 
@@ -88,6 +87,15 @@ def test_the_record_is_enough_to_run_again(simulate):
     assert simulate(*options)[0] == rows
 
 
+def test_a_stick_that_breaks_once_is_a_dirichlet_process_mixture(simulate):
+    rows, tree, record = simulate("-n", "30", "--depth", "1", "--seed", "1")
+    assert tree.depth == 1
+    assert record["provenance"]["parameters"]["divergence"] == "constant"
+    assert (
+        rows == simulate("-n", "30", "--depth", "1", "--divergence", "constant", "--seed", "1")[0]
+    )
+
+
 def test_data_may_stop_at_inner_nodes(simulate):
     _, tree, _ = simulate("-n", "60", "--law", "tssb", "--concentration", "2", "--seed", "1")
     assert (tree.n_children[tree.leaf] > 0).any()
@@ -126,7 +134,7 @@ def test_files_are_not_overwritten_unasked(tmp_path, capsys):
 
 WRONG = [
     ("--depth 0", "depth must be an integer of at least 1, got 0"),
-    ("--depth 1", "depth must be at least 2"),
+    ("--depth 1 --divergence log", "depth must be at least 2"),
     ("--depth x", "argument --depth: invalid int value: 'x'"),
     ("--concentration -1", "--concentration must be a finite number greater than 0, got -1.0"),
     ("--concentration nan", "--concentration must be a finite number greater than 0, got nan"),
@@ -188,7 +196,7 @@ def test_what_was_saved_survives_a_failure_while_writing(
     def fail(*args, **kwargs):
         raise failure
 
-    monkeypatch.setattr("sticktree.present.text.format_index", fail)
+    monkeypatch.setattr("sticktree.tree.structure.format_index", fail)
     assert main([*command, "--seed", "1"]) == code
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
     assert capsys.readouterr().err.count("\n") == 1

@@ -11,7 +11,7 @@ from sticktree.posterior import expected_loss, flat_clustering, labels_at
 from sticktree.posterior.flat import number_clusters
 from sticktree.posterior.loss import as_clusterings, expected_losses
 from sticktree.processes import set_partitions
-from tests.metrics.trees import random_tree
+from tests.support.trees import random_tree
 
 
 @cache

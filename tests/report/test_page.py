@@ -193,10 +193,8 @@ def test_a_draw_without_times_or_supports_will_do():
     tree = Tree([-1, 0, 0, 1, 1], [3, 3, 4, 2, 2, 2], level=[0, 1, 3, 3, 3])
     values = np.random.default_rng(0).normal(size=(6, 2))
     estimator = mixture(values, tree=tree, labels=tree.cut(3))
-    del estimator.confidence_
     data = Page(build_report(estimator)).data
     assert data["tree"]["support"] is None
-    assert data["rows"]["confidence"] is None
     assert unpacked(data["tree"]["time"], "<f4").tolist() == [0, 1, 3, 3, 3]
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.cli import Command
 from sticktree.cli.output import add_run, json_text, open_run
 from sticktree.cli.predict import check_level, new_rows
-from sticktree.cli.table_options import READING, add_reading, read_rows
+from sticktree.cli.table import READING, add_reading, read_rows
 
 if TYPE_CHECKING:
     from sticktree.cli.run_folder import RunFolder

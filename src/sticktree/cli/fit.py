@@ -16,25 +16,30 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
-from sticktree.cli.fit_chunks import LargeFile, check_shared, is_large, large_rows, open_large
-from sticktree.cli.fit_options import (
-    LASTING,
-    add_options,
-    estimator_of,
-    lasting,
-    naming_options,
-)
-from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
+from sticktree.cli.fit_options import LASTING, add_options, estimator_of, lasting
 from sticktree.cli.output import seed_of
 from sticktree.cli.run_folder import FILES, RunFolder, environment
-from sticktree.cli.table_options import READING, read_rows
+from sticktree.cli.table import (
+    READING,
+    LargeFile,
+    Rows,
+    check_shared,
+    checked_columns,
+    described,
+    is_large,
+    large_rows,
+    naming_options,
+    open_large,
+    read_rows,
+    rows_of,
+)
 from sticktree.data.sources.dask.session import ClusterLostError
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
     from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.present.summary import Summary
+    from sticktree.present.findings import Findings
 
 __all__ = ["FIT"]
 
@@ -82,12 +87,14 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", default="run", metavar="FOLDER", help="where the files go [run]"
     )
     again = parser.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    again.add_argument("--resume", action="store_true", help="continue a run that was stopped")
     again.add_argument("--overwrite", action="store_true", help="replace a run that is there")
     parser.add_argument(
-        "--keep-checkpoint", action="store_true", help="keep what --resume needs, at the end too"
+        "--keep-checkpoint",
+        action="store_true",
+        help="keep the checkpoint when the run is finished",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but warnings")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but warnings")
     add_options(parser)
 
 
@@ -139,7 +146,7 @@ def run_fit(options: argparse.Namespace) -> None:
         how = ", read in chunks" if isinstance(table, LargeFile) else ""
         how = f" on {options.scheduler}" if options.scheduler is not None else how
         print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
-        print(spoken_columns(columns), file=sys.stderr, flush=True)
+        print(described(columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)
@@ -158,13 +165,13 @@ def run_fit(options: argparse.Namespace) -> None:
             code=1,
         ) from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-    summary = _finish(folder, estimator, record, rows)
+    found = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
         folder.discard_checkpoint()
-    if options.quiet and summary.agree == "bad":
-        print(f"warning: {summary.convergence}", file=sys.stderr)
+    if options.quiet and found.verdict.agreement == "disagree":
+        print(f"warning: {found.verdict.text}", file=sys.stderr)
     if not options.quiet:
-        _tell(folder, summary, record["seed"], time.monotonic() - began)
+        _tell(folder, found, record["seed"], time.monotonic() - began)
 
 
 # ---- before ------------------------------------------------------------------------------------
@@ -295,7 +302,7 @@ def _terminated_is_interrupted() -> Iterator[None]:
 
 def _finish(
     folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
-) -> Summary:
+) -> Findings:
     # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
     estimator.set_params(checkpoint=None, progress=None)
     hidden = ("checkpoint", "progress", "warm_start", "columns")
@@ -305,9 +312,11 @@ def _finish(
     return folder.finish(estimator, record, ids=rows.ids, labels=rows.labels)
 
 
-def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> None:
+def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
+    from sticktree.present.terminal import head
+
     name = shlex.quote(str(folder.path))
-    print(summary.head())
+    print(head(found))
     print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")

@@ -48,13 +48,7 @@ def open_run(options: argparse.Namespace) -> RunFolder:
     """Open the run that the command is about."""
     from sticktree.cli.run_folder import RunFolder
 
-    try:
-        return RunFolder.open(options.folder)
-    except ValueError as error:
-        text = str(error)
-        if "not finished" in text:
-            text += f": go on with sticktree fit -o {options.folder} --resume"
-        raise ValueError(text) from None
+    return RunFolder.open(options.folder)
 
 
 def check_file(output: str | None, *, overwrite: bool) -> Path | None:

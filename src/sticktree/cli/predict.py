@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.checks import check_integer
 from sticktree.cli import Command
 from sticktree.cli.output import add_output, add_run, check_file, open_run, write_text
-from sticktree.cli.table_options import READING, add_reading, read_rows, reading_of, telling_options
+from sticktree.cli.table import READING, add_reading, read_rows, reading_of, telling_options
 from sticktree.files import csv_pieces
 
 if TYPE_CHECKING:

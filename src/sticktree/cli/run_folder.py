@@ -11,6 +11,7 @@ import json
 import math
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -27,7 +28,7 @@ from sticktree.version import __version__
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.present.summary import Summary
+    from sticktree.present.findings import Findings
     from sticktree.tree import Tree
 
 __all__ = ["FILES", "RunFolder", "environment", "plain"]
@@ -48,6 +49,21 @@ RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergen
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
 
 
+class UnfinishedError(ValueError):
+    """A run that was stopped and can go on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        """Return how it goes on."""
+        return (
+            f"the run {self.path} is not finished: go on with "
+            f"sticktree fit -o {shlex.quote(str(self.path))} --resume"
+        )
+
+
 class RunFolder:
     """A folder with a run.
 
@@ -62,7 +78,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """Open a run that is finished, or say why that cannot be done."""
+        """Open a run that is finished."""
         run = cls(path)
         if not run.path.exists():
             raise ValueError(f"there is no run {run.path}")
@@ -71,7 +87,7 @@ class RunFolder:
         if not (run.path / RECORD).is_file():
             raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
         if run.status == "running":
-            raise ValueError(f"the run {run.path} is not finished")
+            raise UnfinishedError(run.path)
         return run
 
     # ---- what it holds --------------------------------------------------------------------------
@@ -139,7 +155,9 @@ class RunFolder:
     @property
     def tree(self) -> Tree:
         """The consensus tree, with the names of the rows if there are any."""
-        return named_tree(self.estimator, self.ids)
+        from sticktree.present.findings import Findings
+
+        return Findings(self.estimator, names=self.ids).tree
 
     # ---- writing --------------------------------------------------------------------------------
 
@@ -165,27 +183,28 @@ class RunFolder:
         *,
         ids: Sequence[str] | None = None,
         labels: Sequence[str | None] | None = None,
-    ) -> Summary:
+    ) -> Findings:
         """Write all files, the record as the last, and return what was found."""
         from sticktree import save
-        from sticktree.present.summary import flat_levels, summarise
+        from sticktree.present.findings import Findings
+        from sticktree.present.terminal import summary
         from sticktree.tree.json import json_pieces
         from sticktree.tree.newick import newick_pieces
 
-        by_level = flat_levels(estimator)
-        tree = named_tree(estimator, ids)
+        found = Findings(estimator, names=ids, classes=labels)
+        tree = found.tree
         save(estimator, self.path / MODEL)
         write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))
         write_pieces(self.path / JSON, json_pieces(tree))
         with atomically(self.path / NODES) as path:
             tree.to_frame().to_csv(path, lineterminator="\n")
-        table = clusters_table(estimator, by_level, ids, labels)
+        table = clusters_table(estimator, found.by_level, ids, labels)
         write_pieces(self.path / CLUSTERS, csv_pieces(table))
-        summary = summarise(estimator, labels=labels, names=tree.names, by_level=by_level)
-        self._write(SUMMARY, summary.text() + "\n")
-        found = {key: summary.result()[key] for key in RESULTS}
-        self._write_record({**record, "status": "finished", "result": found, "files": list(FILES)})
-        return summary
+        self._write(SUMMARY, summary(found) + "\n")
+        facts = found.result()
+        result = {key: facts[key] for key in RESULTS}
+        self._write_record({**record, "status": "finished", "result": result, "files": list(FILES)})
+        return found
 
     def _write_record(self, record: dict[str, Any]) -> None:
         text = json.dumps(plain({"format": FORMAT, "version": VERSION, **record}), indent=1)
@@ -194,20 +213,6 @@ class RunFolder:
 
     def _write(self, name: str, text: str) -> None:
         write_pieces(self.path / name, [text])
-
-
-def named_tree(estimator: DFPMixture, ids: Sequence[str] | None) -> Tree:
-    """Return the consensus tree with names for its data.
-
-    Rows of weight 0 are not in the tree; where there are some, the others get their numbers as
-    names if they have none.
-    """
-    kept = np.unique(estimator._rows)
-    if ids is None:
-        if kept.size == len(estimator.labels_):
-            return estimator.tree_
-        ids = [str(k) for k in range(len(estimator.labels_))]
-    return estimator.tree_.annotated(names=[ids[k] for k in kept])
 
 
 def clusters_table(
@@ -230,7 +235,7 @@ def clusters_table(
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can say; what it has no number for, such as infinity, becomes None."""
+    """Return a value as JSON has it; numbers that JSON lacks, such as infinity, become None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

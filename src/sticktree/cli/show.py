@@ -40,18 +40,16 @@ def run_summary(options: argparse.Namespace) -> None:
     if not options.json:
         data = folder.record["data"]
         print(f"{folder.path}: fitted to {data['name']} on {folder.record['finished'][:10]}\n")
-    from sticktree.present.summary import summarise
+    from sticktree.present.findings import Findings
+    from sticktree.present.terminal import summary
 
-    summary = summarise(
-        folder.estimator,
-        labels=folder.labels,
-        names=folder.tree.names,
-        by_level=folder.by_level,
+    found = Findings(
+        folder.estimator, names=folder.ids, classes=folder.labels, by_level=folder.by_level
     )
     if options.json:
-        print(json_text(summary.result()), end="")
+        print(json_text(found.result()), end="")
     else:
-        print(summary.text())
+        print(summary(found))
 
 
 SUMMARY = Command(

@@ -76,14 +76,15 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
         "--depth",
         type=int,
         metavar="T",
-        help="how often the stick breaks; dfp only [4]",
+        help="how often the stick breaks; 1 is a Dirichlet process mixture; dfp only [4]",
     )
     tree.add_argument(
         "--divergence",
         choices=["log", "constant", "diffusion"],
         help="how the concentration depends on the level: log is the paper's, "
         "c·log((T−l)/(T−l−1)), whose last step gives every datum a place of its own; diffusion "
-        "is that less the discount: a diffusion tree in fine steps; dfp only [log]",
+        "is that less the discount: a diffusion tree in fine steps; dfp only "
+        "[log; constant at depth 1]",
     )
     tree.add_argument(
         "--concentration",
@@ -147,11 +148,9 @@ def run_simulate(options: argparse.Namespace) -> None:
         path.open("w", newline="", encoding="utf-8") as file,
     ):
         _write_table(simulation, file)
-    from sticktree.tree.json import tree_to_json
-
     with atomically(folder / TREE) as path:
         record = provenance("simulate", {**parameters, "seed": seed})
-        text = tree_to_json(simulation.tree, locations=simulation.locations, provenance=record)
+        text = simulation.tree.to_json(locations=simulation.locations, provenance=record)
         path.write_text(text, encoding="utf-8")
     tree = simulation.tree
     occupied = np.unique(tree.leaf).size
@@ -163,6 +162,8 @@ def run_simulate(options: argparse.Namespace) -> None:
 
 def _complete(options: argparse.Namespace) -> None:
     """Fill in the defaults of the law, and refuse options that only another law understands."""
+    if options.depth == 1 and options.divergence is None:
+        options.divergence = "constant"  # a stick that breaks once: the Dirichlet process mixture
     for law, defaults in OPTIONS.items():
         for name, default in defaults.items():
             given = getattr(options, name)
@@ -207,7 +208,7 @@ def _law(options: argparse.Namespace) -> Any:
 
 
 def _write_table(simulation: Any, file: IO[str]) -> None:
-    from sticktree.present.text import format_index
+    from sticktree.tree.structure import format_index
 
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([f"x{j}" for j in range(simulation.data.shape[1])] + ["path"])

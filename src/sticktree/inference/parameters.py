@@ -28,9 +28,13 @@ __all__ = [
     "PARAMETERS",
     "PRESETS",
     "Choice",
+    "Family",
     "Flag",
+    "Later",
+    "Learned",
     "Parameter",
     "Preset",
+    "Resolution",
     "Whole",
     "check_level",
     "checked",
@@ -179,6 +183,16 @@ class Resolution(Allowed):
         return values
 
 
+class Level(Allowed):
+    """A level of the tree, whose last one is known when the model is; or None."""
+
+    words = "int or None"
+
+    def check(self, name: str, value: Any) -> Any:
+        """Return it as it is: see :func:`check_level`."""
+        return value
+
+
 class Path(Allowed):
     """A folder, or None."""
 
@@ -218,9 +232,9 @@ class Parameter:
     help : str
         What it is for, in a phrase.
     option, metavar : str or None
-        The option of ``sticktree fit`` without its dashes, and how its help calls the value.
+        The name by which ``sticktree fit`` keeps it, and how its help calls the value.
     default_words : str or None
-        What the default means, where its value alone does not tell.
+        The default as the terminal says it, where its value alone does not tell.
     changes_draws : bool
         Whether draws depend on it: a fit goes on from an earlier one only if it is the same.
     """
@@ -238,6 +252,13 @@ class Parameter:
         """Return a value in the form that the fit uses, or raise a ParameterError."""
         return self.allowed.check(self.name, value)
 
+    @property
+    def flag(self) -> str | None:
+        """The option as it is typed; one that is on by default can only be switched off."""
+        if self.option is None:
+            return None
+        return f"--no-{self.option}" if self.default is True else f"--{self.option}"
+
 
 PARAMETERS: dict[str, Parameter] = {
     parameter.name: parameter
@@ -249,7 +270,7 @@ PARAMETERS: dict[str, Parameter] = {
             "how often the stick breaks",
             "depth",
             "T",
-            "chosen by the data with the covariance, else 4",
+            "chosen by the data together with the covariance, else 4",
         ),
         Parameter(
             "divergence",
@@ -257,6 +278,7 @@ PARAMETERS: dict[str, Parameter] = {
             Family(),
             "how the concentration depends on the level",
             "divergence",
+            default_words="log, as in the paper",
         ),
         Parameter(
             "concentration",
@@ -265,7 +287,7 @@ PARAMETERS: dict[str, Parameter] = {
             "the factor c of the concentrations: larger means more branches",
             "concentration",
             "C",
-            "learned",
+            "learn",
         ),
         Parameter(
             "discount",
@@ -281,6 +303,7 @@ PARAMETERS: dict[str, Parameter] = {
             Choice(("auto", "full", "diag", "spherical")),
             "the form of the covariance of the noise",
             "covariance",
+            default_words="auto: chosen by the data, together with the depth",
         ),
         Parameter(
             "leaf_noise",
@@ -288,12 +311,15 @@ PARAMETERS: dict[str, Parameter] = {
             Choice(("auto", "shared", "own")),
             "whether all leaves have the same noise, or each its own",
             "noise",
+            default_words="auto: chosen by the data with the covariance, else shared",
         ),
         Parameter(
             "columns",
             None,
             Later("dict, sequence or None"),
             "the kinds of the columns",
+            "kinds",
+            "A=KIND,…",
             default_words="by the types of the columns",
         ),
         Parameter(
@@ -303,6 +329,7 @@ PARAMETERS: dict[str, Parameter] = {
             "how finely each column was measured: no cluster is narrower",
             "resolution",
             "R",
+            "auto: the smallest gap where values repeat",
         ),
         Parameter(
             "scales",
@@ -346,7 +373,7 @@ PARAMETERS: dict[str, Parameter] = {
             True,
             Flag(),
             "whether columns are centred and scaled inside",
-            "no-standardize",
+            "standardize",
         ),
         Parameter("n_chains", 4, Whole(1), "the number of independent chains", "chains", "K"),
         Parameter(
@@ -370,7 +397,7 @@ PARAMETERS: dict[str, Parameter] = {
         Parameter(
             "level",
             None,
-            Later("int or None"),
+            Level(),
             "the level of the tree whose clusters are reported",
             "level",
             "L",
@@ -392,6 +419,8 @@ PARAMETERS: dict[str, Parameter] = {
             None,
             Later("int, RandomState, Generator or None"),
             "the seed: the same seed gives the same draws",
+            "seed",
+            "SEED",
             default_words="a fresh one",
         ),
         Parameter(

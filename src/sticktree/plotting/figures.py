@@ -16,10 +16,10 @@ from sticktree.plotting.scatter import draw_points
 from sticktree.plotting.sticks import plot_sticks
 from sticktree.plotting.style import branch_colours, open_frame, pyplot
 from sticktree.plotting.tree import plot_tree
-from sticktree.present.text import format_index
 from sticktree.processes.diffusion import Simulation
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
+from sticktree.tree.structure import format_index
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

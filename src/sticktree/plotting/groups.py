@@ -163,7 +163,7 @@ def main_branches(rows: Rows) -> IntArray:
     # The next fork below each node whose branches are large; a node that has none is not split.
     fork = np.full(tree.n_nodes, -1, dtype=np.int32)
     n_large = np.bincount(tree.parent[1:][large[1:]], minlength=tree.n_nodes)
-    for nodes in reversed(tree._levels):
+    for nodes in reversed(tree.nodes_by_level):
         forking = n_large[nodes] >= 2
         fork[nodes[forking]] = nodes[forking]
         onward = nodes[large[nodes] & (nodes > 0)]

@@ -8,8 +8,8 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.plotting.style import INK, PAPER, REST, branch_colours, new_axes, readable_on
-from sticktree.present.text import format_index
 from sticktree.processes.mass_tree import MassTree
+from sticktree.tree.structure import format_index
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -137,8 +137,8 @@ def branch_colours(tree: Tree) -> FloatArray:
     hue = np.tile(rgb(INK), (tree.n_nodes, 1))
     pale = np.zeros((tree.n_nodes, 1))
     top = _first_branching(tree)
-    place = tree._rank - 1
-    for nodes in tree._levels[1:]:
+    place = tree.rank - 1
+    for nodes in tree.nodes_by_level[1:]:
         above = tree.parent[nodes]
         first = nodes[above == top]
         hue[first] = hues[place[first] % len(hues)]

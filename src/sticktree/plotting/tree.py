@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.plotting.style import INK, PAPER, branch_colours, new_axes
-from sticktree.present.text import format_index
 from sticktree.tree import Tree
+from sticktree.tree.structure import format_index
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,8 +99,8 @@ def _positions(tree: Tree) -> FloatArray:
     x = np.zeros(tree.n_nodes)
     in_order = tree.leaves[np.argsort(tree.preorder[tree.leaves])]
     x[in_order] = np.arange(in_order.size)
-    ids, start = tree._children.ids, tree._children.start
-    for nodes in reversed(tree._levels):
+    ids, start = tree.child_table.ids, tree.child_table.start
+    for nodes in reversed(tree.nodes_by_level):
         inner = nodes[tree.n_children[nodes] > 0]
         x[inner] = (x[ids[start[inner]]] + x[ids[start[inner + 1] - 1]]) / 2
     return x

@@ -10,7 +10,15 @@ import numpy as np
 
 from sticktree.posterior.draws import Posterior
 
-__all__ = ["R_HAT_LIMIT", "ConvergenceWarning", "Diagnosis", "Verdict", "diagnose", "scalar_name"]
+__all__ = [
+    "R_HAT_LIMIT",
+    "ConvergenceWarning",
+    "Diagnosis",
+    "Verdict",
+    "diagnose",
+    "r_hat_text",
+    "scalar_name",
+]
 
 R_HAT_LIMIT = 1.05
 """The largest R-hat of chains that agree."""
@@ -78,8 +86,8 @@ class Diagnosis:
         if worst is not None and known[worst] > limit:
             n_above = sum(value > limit for value in known.values())
             text = (
-                f"R-hat of {scalar_name(worst)} is {_above(known[worst], limit)} and should be at "
-                f"most {limit:g}; {n_above} of {len(self.r_hat)} scalars "
+                f"R-hat of {scalar_name(worst)} is {r_hat_text(known[worst], limit)} and should "
+                f"be at most {limit:g}; {n_above} of {len(self.r_hat)} scalars "
                 f"{'is' if n_above == 1 else 'are'} above that. Run longer"
             )
             if known[worst] > R_HAT_FAR:
@@ -148,9 +156,17 @@ def scalar_name(label: str) -> str:
     return NAMES.get(label, label.replace("_", " "))
 
 
-def _above(value: float, limit: float) -> str:
-    """Write a number with as many digits as show that it is above a limit."""
+def r_hat_text(value: float, limit: float = R_HAT_LIMIT, digits: int = 2) -> str:
+    """Write an R-hat with as many digits as show that it is above a limit, if it is.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.diagnostics import r_hat_text
+    >>> r_hat_text(1.0496), r_hat_text(1.0504), r_hat_text(1.2504)
+    ('1.05', '1.0504', '1.25')
+    """
     if np.isinf(value):
         return "infinite"
-    digits = next((k for k in range(2, 17) if float(f"{value:.{k}f}") > limit), 17)
+    while value > limit >= float(f"{value:.{digits}f}"):
+        digits += 1
     return f"{value:.{digits}f}"

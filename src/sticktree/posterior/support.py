@@ -25,7 +25,7 @@ def support(tree: Tree, draws: list[Draw]) -> FloatArray:
     >>> support(Tree.from_paths([(1, 1), (1, 2), (2, 1)]), draws=[])
     array([1., 0., 1., 1., 1., 1.])
     """
-    from sticktree.metrics.clades import sums_below
+    from sticktree.tree.walk import sums_below
 
     keys = np.random.default_rng(0).integers(2**64, size=tree.n_data, dtype=np.uint64)
     sums = sums_below(tree.parent, tree.leaf, keys)

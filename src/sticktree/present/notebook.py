@@ -13,6 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sticktree.present.findings import Findings
+from sticktree.present.text import printable, tree_text
+from sticktree.present.words import draws_in_words, many
+
 if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
     from sticktree.tree import Tree
@@ -24,6 +28,7 @@ MOST_BRANCHES = 150  # that it shows
 NARROWEST = 0.8
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
+SIZES_SHOWN = 8  # of clusters
 MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
@@ -33,10 +38,8 @@ CELL = "padding:1px 12px 1px 0;text-align:"
 
 def html_of_tree(tree: Tree) -> str:
     """Return the sizes of a tree, a picture of it, and the tree as text to be opened."""
-    from sticktree.present.text import tree_text
-
-    facts = [_many(tree.n_data, "datum", "data"), _many(tree.n_nodes, "node")]
-    facts.append(f"{_many(tree.depth, 'edge' if tree.has_times else 'level')} deep")
+    facts = [many(tree.n_data, "datum", "data"), many(tree.n_nodes, "node")]
+    facts.append(f"{many(tree.depth, 'edge' if tree.has_times else 'level')} deep")
     legend = "From the root at the top to the data; as wide as there are data"
     legend += (
         "; the stronger the colour, the higher the support." if tree.support is not None else "."
@@ -56,8 +59,7 @@ def html_of_tree(tree: Tree) -> str:
 
 def html_of_posterior(posterior: Posterior) -> str:
     """Return the numbers of chains and draws, and mean and spread of each scalar."""
-    sizes = [_many(posterior.n_chains, "chain"), f"{_many(posterior.n_draws, 'draw')} each"]
-    head = f"<div><b>Posterior</b>: {', '.join(sizes)}</div>"
+    head = f"<div><b>Posterior</b>: {draws_in_words(posterior)}</div>"
     if posterior.n_draws == 0:
         return _block(head)
     thin = max(1, -(-posterior.n_draws // MOST_DRAWS))
@@ -80,25 +82,17 @@ def html_of_fit(estimator: Any) -> str:
     """Return a summary of a fit; nothing if there is none."""
     if not hasattr(estimator, "posterior_"):
         return ""
-    posterior, sizes = estimator.posterior_, np.bincount(estimator.labels_)
-    sizes = np.sort(sizes[sizes > 0])[::-1]
-    shown = ", ".join(map(str, sizes[:8])) + (", …" if sizes.size > 8 else "")
-    noise = (
-        "one noise for all leaves" if estimator.leaf_noise_ == "shared" else "own noise in leaves"
-    )
-    chosen = getattr(estimator, "selection_", None)
-    model = f"depth {estimator.depth_}, {estimator.covariance_type_} covariance, {noise}"
-    if chosen is not None:
-        model += f"; chosen from {_many(len(chosen.results), 'model')}"
-    sweeps = f"{_many(posterior.n_chains, 'chain')}, {_many(posterior.n_draws, 'draw')} each"
+    found = Findings(estimator)
+    shown = ", ".join(f"{size:,}" for size in found.sizes[:SIZES_SHOWN])
+    shown += ", …" if len(found.sizes) > SIZES_SHOWN else ""
     rows = [
-        ("clusters", f"{sizes.size} (of {shown} rows)"),
-        ("model", model),
-        ("draws", sweeps),
-        ("convergence", estimator.diagnosis_.verdict().text),
+        ("clusters", f"{len(found.sizes):,} (of {shown} rows)"),
+        ("batches", found.stream),
+        ("model", found.model),
+        ("draws", found.draws),
+        ("convergence", found.verdict.text),
     ]
-    if hasattr(estimator, "stream_"):
-        rows.insert(1, ("batches", estimator.stream_.words()))
+    rows = [(name, text) for name, text in rows if text]
     return _block(_table(None, rows), _details("tree", html_of_tree(estimator.tree_)))
 
 
@@ -151,7 +145,7 @@ def _picture(tree: Tree) -> str:
     # Data in the order of the tree; a branch begins where those before it end.
     position = np.sort(tree.preorder[tree.leaf])
     left, width = np.searchsorted(position, tree.preorder) * across, tree.count * across
-    shade = np.where(tree._rank % 2, 0.75, 0.55)
+    shade = np.where(tree.rank % 2, 0.75, 0.55)
     if tree.support is not None:
         shade = 0.2 + 0.7 * np.nan_to_num(tree.support, nan=0.0)
     visible = np.flatnonzero((width >= NARROWEST) & (bottom - top > 0.2))
@@ -171,19 +165,13 @@ def _picture(tree: Tree) -> str:
 
 
 def _title(tree: Tree, node: int) -> str:
-    from sticktree.present.text import printable
-
-    parts = [_many(int(tree.count[node]), "datum", "data")]
+    parts = [many(int(tree.count[node]), "datum", "data")]
     parts.append(f"{'time' if tree.has_times else 'level'} {tree.time[node]:.4g}")
     if tree.support is not None and not np.isnan(tree.support[node]):
         parts.append(f"support {tree.support[node]:.2f}")
     if tree.names is not None and tree.count[node] == 1:
         parts.insert(0, printable(tree.names[int(tree.data_below(node)[0])]))
     return ", ".join(parts)
-
-
-def _many(number: int, one: str, several: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def _block(*parts: str) -> str:

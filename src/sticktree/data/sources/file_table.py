@@ -106,10 +106,19 @@ Cells = npt.NDArray[Any]
 
 
 class CellError(ValueError):
-    """A cell is not what its column holds."""
+    """A cell is not what its column holds; perhaps its fractions come after a comma."""
 
-    def __init__(self, column: str, cell: str, row: int, more: int, advice: str) -> None:
-        self.column, self.cell = column, cell
+    def __init__(
+        self,
+        column: str,
+        cell: str,
+        row: int,
+        more: int,
+        advice: str,
+        *,
+        decimal_comma: bool = False,
+    ) -> None:
+        self.column, self.cell, self.decimal_comma = column, cell, decimal_comma
         others = f" and {more} more" * bool(more)
         super().__init__(f"column {column!r} holds {cell!r} (row {row}{others}): {advice}")
 
@@ -150,8 +159,9 @@ def convert(
     wrong = np.array([not is_number(cell, decimal) for cell in cells]) & ~missing
     rows = np.flatnonzero(wrong)
     if decimal == "." and all(is_number(cell, ",") for cell in present):
-        advice = "that looks like a number with a decimal comma; say so if it is"
-        raise CellError(column, cells[rows[0]], int(rows[0]), rows.size - 1, advice)
+        advice = "that looks like a number with a decimal comma"
+        first = int(rows[0])
+        raise CellError(column, cells[first], first, rows.size - 1, advice, decimal_comma=True)
     if kind in NUMERIC:
         advice = f"not a number, as a {kind} column needs"
         raise CellError(column, cells[rows[0]], int(rows[0]), rows.size - 1, advice)

@@ -24,6 +24,7 @@ from sticktree.data.sources.file_table import (
 )
 from sticktree.data.sources.formats import ENDINGS, is_zarr, open_table
 from sticktree.data.sources.names import distinct
+from sticktree.errors import ParameterError
 
 __all__ = [
     "FORMATS",
@@ -111,12 +112,15 @@ def read_bytes(
     if format is None:
         format = SUFFIXES.get(Path(inner).suffix.lower())
         if format is None:
-            raise ValueError(
-                f"format of {name} is not known by its ending: say which of {', '.join(FORMATS)} "
-                "it is"
+            raise ParameterError(
+                "format",
+                None,
+                f"given, as {name} does not tell it by its ending",
+                f"choose from {', '.join(FORMATS)}",
+                shown="nothing",
             )
     elif format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+        raise ParameterError("format", format, f"one of {', '.join(FORMATS)}")
     load_pandas()
     source["format"] = format
     if format == "parquet":
@@ -161,12 +165,15 @@ def _decoded(content: bytes, name: str, encoding: str | None) -> str:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise ValueError(
-            f"encoding of {name} is not {error.encoding}: byte {error.start} cannot be read; older "
-            "files are often in latin-1 or cp1252"
+        raise ParameterError(
+            "encoding",
+            encoding,
+            f"that of {name}",
+            "older files are often in latin-1 or cp1252",
+            shown=f"{error.encoding}, by which byte {error.start} cannot be read",
         ) from None
     except LookupError:
-        raise ValueError(f"encoding must be one that Python knows, got {encoding!r}") from None
+        raise ParameterError("encoding", encoding, "one that Python knows") from None
 
 
 def _text(
@@ -184,9 +191,8 @@ def _text(
     if delimiter is None:
         delimiter = find_delimiter(text)
     if len(decimal) != 1 or decimal == delimiter:
-        raise ValueError(
-            f"decimal must be one character other than the delimiter {delimiter!r}, got {decimal!r}"
-        )
+        expected = f"one character other than the delimiter {delimiter!r}"
+        raise ParameterError("decimal", decimal, expected)
     try:
         frame = pandas.read_csv(
             io.StringIO(text),
@@ -285,7 +291,9 @@ def read_folder(path: Path, *, missing: Sequence[str] = (), **options: Any) -> F
     """Read the table in a folder whole; options of text files have no meaning here."""
     for name, value in options.items():
         if name not in ("format", "encoding") and value is not None:
-            raise ValueError(f"{name} has no meaning for a folder such as {path}: leave it out")
+            raise ParameterError(
+                name, value, f"left out for a folder such as {path}, where it has no meaning"
+            )
     table = open_table(path)
     names = table.names or [f"x{k}" for k in range(table.n_columns)]
     frame = load_pandas().DataFrame(table.read(0, table.n_rows), columns=list(names))

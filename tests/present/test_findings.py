@@ -7,7 +7,11 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture
-from sticktree.present.summary import summarise
+from sticktree.present.findings import Findings
+from sticktree.present.terminal import drawing, summary
+from sticktree.present.words import number
+from sticktree.report import build_report
+from tests.report.reading import Page
 
 QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 
@@ -29,22 +33,24 @@ def groups():
 
 def test_clusters_are_counted_and_described(groups):
     labels = ["a"] * 10 + ["b"] * 9 + [None] + ["a"] * 10
-    summary = summarise(groups, labels=labels)
-    assert summary.rows == 30
-    assert [cluster.rows for cluster in summary.clusters] == np.bincount(groups.labels_).tolist()
-    assert summary.clusters_per_level[groups.level_ - 1] == len(summary.clusters)
-    for cluster in summary.clusters:
-        members = groups.labels_ == cluster.cluster
+    found = Findings(groups, classes=labels)
+    assert found.n_rows == 30
+    sizes = np.bincount(groups.labels_).tolist()
+    assert [cluster.n_rows for cluster in found.clusters] == sizes
+    assert found.sizes == sorted(sizes, reverse=True)
+    assert found.result()["clusters_per_level"][groups.level_ - 1] == len(found.clusters)
+    for cluster in found.clusters:
+        members = groups.labels_ == cluster.number
         assert cluster.confidence == pytest.approx(groups.confidence_[members].mean())
         mean = groups.data_[members, 1].mean()
         if abs(mean) > 4:
-            told = f"high {mean:.4g} ({'low' if mean < 0 else 'high'})"
-            assert told in cluster.typical
-    assert sum(sum(cluster.labels.values()) for cluster in summary.clusters) == 29
+            words = f"high {number(mean)} ({'low' if mean < 0 else 'high'})"
+            assert words in [trait.brief() for trait in cluster.traits]
+    assert sum(sum(cluster.classes.values()) for cluster in found.clusters) == 29
 
 
 def test_the_drawing_has_the_branches_with_support(groups):
-    words, tree = summarise(groups).tree.split("\n\n")
+    words, tree = drawing(groups.tree_).split("\n\n")
     assert "50%" in words
     assert tree.splitlines()[0].endswith(" 30")
     collapsed = groups.tree_.collapsed(0.5)
@@ -54,20 +60,32 @@ def test_the_drawing_has_the_branches_with_support(groups):
 
 def test_few_rows_are_drawn_one_by_one():
     frame = pd.DataFrame({"x": [1.0, 2.0, 9.0]}, index=["é(1)", "b", "c"])
-    assert "é(1)" in summarise(fit(frame)).tree
+    assert "é(1)" in summary(Findings(fit(frame)))
 
 
 def test_categories_that_stand_out_are_told():
     frame = pd.DataFrame({"x": [0.0, 0.1] * 6 + [9.0, 9.1] * 6, "sex": ["f"] * 12 + ["m"] * 12})
     quick = {"covariance_type": "diag", "leaf_noise": "own"}
-    summary = summarise(fit(frame, **quick))
-    assert any("sex m (100%)" in cluster.typical for cluster in summary.clusters)
+    clusters = Findings(fit(frame, **quick)).result()["clusters"]
+    assert any("sex m (100%)" in cluster["typical"] for cluster in clusters)
+
+
+def test_a_lognormal_column_is_described_in_its_own_units_everywhere():
+    income = np.exp(np.r_[np.linspace(7.0, 7.2, 12), np.linspace(11.0, 11.2, 12)])
+    frame = pd.DataFrame({"income": income})
+    mixture = fit(frame, columns={"income": "lognormal"})
+    lines = Page(build_report(mixture)).table("Flat clusters")[1:]
+    for cluster, line in zip(Findings(mixture).clusters, lines, strict=True):
+        mean = number(income[mixture.labels_ == cluster.number].mean())
+        side = "low" if cluster.number == mixture.labels_[0] else "high"
+        assert f"income {mean} ({side})" in summary(Findings(mixture))
+        assert line[-1].startswith(f"income {mean} (")
 
 
 def test_columns_that_never_change_and_gaps_are_no_trouble():
     frame = pd.DataFrame({"flat": [5.0] * 6, "x": [1.0, np.nan, 2.0, 8.0, 9.0, np.nan]})
-    summary = summarise(fit(frame))
-    assert not any("flat" in text for cluster in summary.clusters for text in cluster.typical)
+    clusters = Findings(fit(frame)).clusters
+    assert not any(trait.column == "flat" for cluster in clusters for trait in cluster.traits)
 
 
 def test_many_clusters_show_the_largest():
@@ -75,7 +93,7 @@ def test_many_clusters_show_the_largest():
     mixture = fit(frame, concentration=20.0)
     mixture.labels_ = np.arange(80).repeat(1)
     mixture.labels_[70:] = 79 - 9
-    text = summarise(mixture).text()
+    text = summary(Findings(mixture))
     assert "71 clusters" in text
     assert "the largest have 10, 1, 1" in text
     assert "… 41 more clusters with 41 rows" in text

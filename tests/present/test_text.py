@@ -1,8 +1,9 @@
 import numpy as np
 
 from sticktree import Tree
-from sticktree.present.text import format_index, tree_text
+from sticktree.present.text import tree_text
 from sticktree.processes import LogDivergence, NestedRestaurant, RecursiveSticks
+from sticktree.tree.structure import format_index
 
 
 def test_every_node_has_a_line_with_its_index_and_count():

@@ -11,7 +11,7 @@ from sticktree import DFPMixture, Tree
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.diagnostics import Diagnosis
 from sticktree.present.notebook import html_of_fit
-from tests.tree.annotated import caterpillar, sample_consensus
+from tests.support.trees import caterpillar, sample_consensus
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>\" & é"
 
@@ -190,7 +190,7 @@ def test_the_summary_says_what_was_found(posterior):
     page = Page(html_of_fit(fitted(posterior, {"c": 1.02, "d": 1.01})))
     assert_inert(page)
     assert "3 (of 20, 5, 5 rows)" in page.text
-    assert "depth 3, full covariance, one noise for all leaves" in page.text
+    assert "depth 3, the same noise at all leaves, full covariance" in page.text
     assert "The chains agree: the largest R-hat is 1.02 (c)" in page.text
     assert "30 data" in page.text
 
@@ -200,5 +200,5 @@ def test_the_summary_says_what_is_wrong(posterior):
     mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection_=chosen, leaf_noise_="own")
     page = Page(html_of_fit(mixture))
     assert "The chains disagree: R-hat of c is 1.50" in page.text
-    assert "own noise in leaves; chosen from 4 models" in page.text
+    assert "each leaf with its own noise, full covariance: the best of 4 by leave" in page.text
     assert "cannot be judged" in Page(html_of_fit(fitted(posterior, {}))).text

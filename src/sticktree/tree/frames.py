@@ -1,4 +1,4 @@
-"""Trees as data frames: a row a node, and another frame with a row a datum."""
+"""Trees as data frames, with a row per node and a row per datum, and as networkx's graphs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from sticktree.optional import optional
-from sticktree.tree.arrays import NULL
-from sticktree.tree.assembly import assembled, numbered
-from sticktree.tree.tree import Tree
+from sticktree.tree.arrays import NULL, data_lists
+from sticktree.tree.structure import Structure, format_index
+from sticktree.tree.validation import assembled, numbered
 
-__all__ = ["tree_from_frame", "tree_to_data_frame", "tree_to_frame"]
+__all__ = ["data_frame_of", "frame_of", "graph_of", "read_frame", "read_graph"]
 
 DEEPEST_PATH = 20  # of a deeper tree, paths are too long to be read
 
 
-def tree_to_frame(tree: Tree) -> Any:
-    """Write the nodes of a tree; see :meth:`Tree.to_frame`."""
+def frame_of(tree: Structure) -> Any:
+    """Return the nodes of a tree; see :meth:`Tree.to_frame`."""
     pandas = optional("pandas", extra="frames", asker="to_frame")
     order = np.argsort(tree.preorder)
     # Whole times say that they are levels.
@@ -41,8 +41,8 @@ def tree_to_frame(tree: Tree) -> Any:
     return pandas.DataFrame(columns)
 
 
-def tree_to_data_frame(tree: Tree) -> Any:
-    """Write the data of a tree; see :meth:`Tree.data_frame`."""
+def data_frame_of(tree: Structure) -> Any:
+    """Return the data of a tree; see :meth:`Tree.data_frame`."""
     pandas = optional("pandas", extra="frames", asker="data_frame")
     columns: dict[str, Any] = {"datum": np.arange(tree.n_data)}
     if tree.names is not None:
@@ -50,8 +50,8 @@ def tree_to_data_frame(tree: Tree) -> Any:
     return pandas.DataFrame(columns | {"node": tree.leaf})
 
 
-def tree_from_frame(nodes: Any, data: Any = None) -> Tree:
-    """Read a tree; see :meth:`Tree.from_frame`."""
+def read_frame(nodes: Any, data: Any = None) -> dict[str, Any]:
+    """Return the arguments of a tree; see :meth:`Tree.from_frame`."""
     _check_columns("nodes", nodes, ["parent"])
     above = _column(nodes, "parent") or []
     keys = _column(nodes, "node") or list(range(len(above)))
@@ -77,10 +77,8 @@ def tree_from_frame(nodes: Any, data: Any = None) -> Tree:
     return assembled(parent, leaf, place=place, support=support, names=names)
 
 
-def _paths(tree: Tree, order: list[int]) -> list[str]:
+def _paths(tree: Structure, order: list[int]) -> list[str]:
     """Return the index ω of the nodes in a depth-first order, as text."""
-    from sticktree.present.text import format_index
-
     omega: dict[int, tuple[int, ...]] = {}
     for w in order:
         above = int(tree.parent[w])
@@ -88,7 +86,7 @@ def _paths(tree: Tree, order: list[int]) -> list[str]:
             omega[w] = ()
         else:
             skipped = int(tree.level[w] - tree.level[above]) - 1
-            omega[w] = (*omega[above], int(tree._rank[w]), *[1] * skipped)
+            omega[w] = (*omega[above], int(tree.rank[w]), *[1] * skipped)
     return [format_index(omega[w]) for w in order]
 
 
@@ -142,3 +140,86 @@ def _is_missing(value: Any) -> bool:
 
 def _text(name: Any) -> str:
     return "" if _is_missing(name) else str(name)
+
+
+# ---- graphs, with edges that lead away from the root ----------------------------------------
+
+
+def graph_of(tree: Structure) -> Any:
+    """Return the graph of a tree; see :meth:`Tree.to_networkx`."""
+    graph = optional("networkx", extra="graph", asker="to_networkx").DiGraph(n_data=tree.n_data)
+    # Whole times say that they are levels.
+    time = (tree.time if tree.has_times else tree.level).tolist()
+    level, count, parent = tree.level.tolist(), tree.count.tolist(), tree.parent.tolist()
+    data = data_lists(tree.leaf, tree.n_nodes)
+    for w in np.argsort(tree.preorder).tolist():
+        known = {"time": time[w], "level": level[w], "count": count[w], "data": data[w]}
+        if tree.support is not None:
+            known["support"] = float(tree.support[w])
+        if tree.names is not None:
+            known["names"] = [tree.names[i] for i in data[w]]
+        graph.add_node(w, **known)
+        if w:
+            graph.add_edge(parent[w], w, length=time[w] - time[parent[w]])
+    return graph
+
+
+def read_graph(graph: Any) -> dict[str, Any]:
+    """Return the arguments of a tree; see :meth:`Tree.from_networkx`."""
+    nx = optional("networkx", extra="graph", asker="from_networkx")
+    if not isinstance(graph, nx.Graph) or not graph.is_directed():
+        raise ValueError(f"graph must be a networkx.DiGraph, got {graph!r}")
+    if graph.number_of_nodes() == 0 or not nx.is_arborescence(graph):
+        raise ValueError(
+            "graph must be a tree with edges that lead away from one root, got a graph of "
+            f"{graph.number_of_nodes()} nodes and {graph.number_of_edges()} edges that is not"
+        )
+    keys = _walk(graph)
+    number = {key: k for k, key in enumerate(keys)}
+    parent = [NULL] + [number[next(iter(graph.predecessors(key)))] for key in keys[1:]]
+    homes, data, names = _data_of(graph, keys)
+    time = _attribute(graph, keys, "time")
+    return assembled(
+        parent,
+        numbered(data, homes, "graph"),
+        place=_attribute(graph, keys, "level") if time is None else time,
+        support=_attribute(graph, keys, "support", np.nan),
+        names=None if names is None else numbered(data, names, "graph"),
+    )
+
+
+def _walk(graph: Any) -> list[Any]:
+    """Return the nodes depth first, siblings in the order of their edges."""
+    pending = [next(key for key, degree in graph.in_degree() if degree == 0)]
+    keys = []
+    while pending:
+        key = pending.pop()
+        keys.append(key)
+        pending += reversed(list(graph.successors(key)))
+    return keys
+
+
+def _data_of(graph: Any, keys: list[Any]) -> tuple[list[int], list[int], list[str] | None]:
+    """Return the node of each datum, its number, and its name if there are names."""
+    if not any("data" in graph.nodes[key] for key in keys):
+        leaves = [k for k, key in enumerate(keys) if graph.out_degree(key) == 0]
+        called = [keys[k] for k in leaves]
+        names = called if all(isinstance(key, str) for key in called) else None
+        return leaves, list(range(len(leaves))), names
+    homes, data, listed = [], [], []
+    for k, key in enumerate(keys):
+        own = list(graph.nodes[key].get("data", ()))
+        homes += [k] * len(own)
+        data += own
+        listed += list(graph.nodes[key].get("names", ()))
+    has_names = any("names" in graph.nodes[key] for key in keys)
+    if has_names and len(listed) != len(data):
+        raise ValueError(f"graph has {len(listed)} names for {len(data)} data")
+    return homes, data, listed if has_names else None
+
+
+def _attribute(graph: Any, keys: list[Any], name: str, default: Any = None) -> Any:
+    """Return an attribute of all nodes, or None if one lacks it and there is no default."""
+    values = [graph.nodes[key].get(name, default) for key in keys]
+    found = any(name in graph.nodes[key] for key in keys)
+    return values if found and all(value is not None for value in values) else None

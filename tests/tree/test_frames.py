@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from sticktree import Tree
-from sticktree.present.text import format_index
-from tests.tree.annotated import annotated_trees, caterpillar, sample_consensus
+from sticktree.tree.structure import format_index
+from tests.support.trees import annotated_trees, caterpillar, sample_consensus
 
 law = settings(deadline=None, derandomize=True, max_examples=60)
 
