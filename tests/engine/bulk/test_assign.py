@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 
 from sticktree.engine.bulk.philox import mix
-from tests.engine.parallel.test_philox import both_words
-from tests.engine.parallel.told import told_of
+from tests.engine.bulk.test_philox import both_words
+from tests.support.bulk import leaves_with_anchors
 
 
-def plain_log_weights(told, y):
+def plain_log_weights(leaves, y):
     """Return the log weight of every leaf for what is observed of a row, from dense matrices."""
     there = ~np.isnan(y)
-    out = np.empty(len(told.log_weight))
+    out = np.empty(len(leaves.log_weight))
     for k in range(out.size):
-        if told.root.shape[0]:
-            precision, mean = told.root[k].T @ told.root[k], told.centre[k]
-            peak = np.linalg.slogdet(told.root[k])[1]
+        if leaves.root.shape[0]:
+            precision, mean = leaves.root[k].T @ leaves.root[k], leaves.centre[k]
+            peak = np.linalg.slogdet(leaves.root[k])[1]
         else:
-            whitener = np.sqrt(told.precision[k])[:, None] * told.transform
-            precision, mean = whitener.T @ whitener, np.linalg.solve(told.transform, told.centre[k])
-            peak = 0.5 * np.log(told.precision[k]).sum() + np.linalg.slogdet(told.transform)[1]
+            whitener = np.sqrt(leaves.precision[k])[:, None] * leaves.transform
+            precision, mean = whitener.T @ whitener, np.linalg.solve(leaves.transform, leaves.centre[k])
+            peak = 0.5 * np.log(leaves.precision[k]).sum() + np.linalg.slogdet(leaves.transform)[1]
         covariance = np.linalg.inv(precision)[np.ix_(there, there)]
         off = (y - mean)[there]
-        out[k] = told.log_weight[k] - peak - 0.5 * off @ np.linalg.solve(covariance, off)
+        out[k] = leaves.log_weight[k] - peak - 0.5 * off @ np.linalg.solve(covariance, off)
         out[k] -= 0.5 * np.linalg.slogdet(covariance)[1]
     return out
 
@@ -37,18 +37,18 @@ def test_every_row_chooses_as_if_all_leaves_were_weighed(form, spread, gaps, row
     if gaps:
         x[rng.random((n, dimension)) < 0.2] = np.nan
         x[np.isnan(x).all(axis=1), 0] = 0.0
-    told, _ = told_of(rng, n_leaves, dimension, form, n, spread=spread)
+    leaves, _ = leaves_with_anchors(rng, n_leaves, dimension, form, n, spread=spread)
     rows = rows_of(x)
-    seated = rows.assign(told)
+    seated = rows.assign(leaves)
     labels = rows.labels(np.arange(n_leaves), np.empty(0, dtype=np.int64))
-    anchors = dict(zip(told.anchor.tolist(), range(n_leaves), strict=True))
+    anchors = dict(zip(leaves.anchor.tolist(), range(n_leaves), strict=True))
     for i in range(n):
         if i in anchors:
             assert labels[i] == anchors[i]
             continue
-        weights = plain_log_weights(told, x[i])
-        rank = mix(np.uint64(i), told.words[2])
-        weights[[rank <= limit for limit in told.limit]] = -np.inf
+        weights = plain_log_weights(leaves, x[i])
+        rank = mix(np.uint64(i), leaves.words[2])
+        weights[[rank <= limit for limit in leaves.limit]] = -np.inf
         first, _ = both_words(np.uint64(i), np.uint64(3), np.uint64(0), np.uint64(5))
         point = (int(first) >> 11) * 2.0**-53
         share = np.exp(weights - weights.max())

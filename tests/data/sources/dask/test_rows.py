@@ -18,7 +18,7 @@ from sticktree.cluster import rows as cluster_rows
 from sticktree.data.sources.dask.source import cut_up
 from sticktree.data.store import MemoryStore
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
-from tests.cluster.chains import N, assert_same, chain_of, chunked, outcome, table
+from tests.support.cluster import N, assert_same, chain_of, chunked, outcome, table
 
 
 @pytest.mark.parametrize(("n_parts", "gaps"), [(1, True), (2, False), (7, True)])

@@ -15,7 +15,7 @@ from sticktree.engine.bulk.rows import Rows
 from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of
-from tests.engine.parallel.own import replace_rows
+from tests.support.own_chains import replace_rows
 
 N_ROWS, N_DRAWS = 5, 1000
 N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "1600"))

@@ -18,8 +18,8 @@ import sticktree.estimators.fitting
 from sticktree.cluster import ClusterLostError
 from sticktree.engine.bulk import chain as parallel_chain
 from sticktree.io.checkpoint import Checkpoint
-from tests.cluster.chains import chunked, table
-from tests.cluster.test_fit import assert_same_fit, fitted
+from tests.support.cluster import chunked, table
+from tests.data.sources.dask.test_fit import assert_same_fit, fitted
 
 SOON = 60.0  # seconds; all of it takes about five
 KILLED_AFTER = 2  # sweeps that are saved

@@ -20,7 +20,7 @@ from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Grid
-from tests.chunks.conftest import clouds, same, told, units
+from tests.support.bulk import clouds, rows_of, same, some_leaves, two_units
 
 OF_LEAF = np.array([-1, -2, -2, 13, 14, 15, 16, 17, 18])
 OF_HALF = np.array([20, 21, 22, 23])
@@ -40,10 +40,10 @@ def in_memory(x, n_threads=1):
 def all_passes(rows):
     """Return the results of every pass."""
     extent = rows.extent
-    seated = rows.assign(told(extent))
+    seated = rows.assign(some_leaves(extent))
     label = seated.picked.leaf
     pins = [seated.picked.number[label == k][:2] for k in (0, 1)]
-    halved = rows.halve(units(extent, pins))
+    halved = rows.halve(two_units(extent, pins))
     grid = Grid.of(extent.n, extent.largest**2)
     return (
         tuple(extent),
@@ -70,7 +70,7 @@ def test_labels_of_two_chains_are_apart():
     x = clouds(1000, 2)
     with prepared(x, chunk_rows=300, n_threads=2) as table:
         first, second = Rows(FilePlacement(table)), Rows(FilePlacement(table, n_threads=1))
-        both = [told(first.extent, sweep=k) for k in (1, 2)]
+        both = [some_leaves(first.extent, sweep=k) for k in (1, 2)]
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda rows, what: rows.assign(what), (first, second), both))
         found = [rows.labels(np.arange(9), np.empty(0, np.int64)) for rows in (first, second)]
@@ -111,7 +111,7 @@ def test_it_is_a_store_like_the_one_in_memory():
         assert table.digest() == memory.digest()
         assert same(some_rows(table, 100).y, some_rows(memory, 100).y)
         rows = table.rows(2)
-        rows.assign(told(rows.extent))
+        rows.assign(some_leaves(rows.extent))
         some = np.array([7, 3, 2999])
         labels = rows.labels(np.arange(9), np.empty(0, np.int64), some)
         assert same(labels, rows.labels(np.arange(9), np.empty(0, np.int64))[some])
@@ -222,10 +222,10 @@ def test_scratch_files_that_vanish_are_told():
         with table.arranged()[0][1].path.open("r+b") as file:
             file.truncate(100)
         with pytest.raises(OSError, match=r"000001\.rows was cut short"):
-            rows.assign(told(rows.extent))
+            rows.assign(some_leaves(rows.extent))
         table.arranged()[0][1].path.unlink()
         with pytest.raises(OSError, match=r"000001\.rows was removed"):
-            rows.assign(told(rows.extent))
+            rows.assign(some_leaves(rows.extent))
 
 
 def test_folders_that_cannot_serve(tmp_path):

@@ -10,8 +10,8 @@ from sticktree.data.sources.dask import rows as cluster_rows
 from sticktree.engine.bulk import chain as parallel_chain
 from sticktree.engine.bulk.own_chain import OwnParallelChain
 from sticktree.model import Column, Model
-from tests.cluster.chains import assert_same, chain_of, chunked, in_threads, outcome, table
-from tests.cluster.test_fit import assert_same_fit, fitted
+from tests.support.cluster import assert_same, chain_of, chunked, in_threads, outcome, table
+from tests.data.sources.dask.test_fit import assert_same_fit, fitted
 
 N, N_PARTS = 700, 5
 

@@ -20,7 +20,7 @@ import numpy as np
 from sticktree.chunks import open_table
 from sticktree.data.sources.prepared import PreparedTable, measure_table
 from sticktree.data.sources.prepared import FilePlacement
-from tests.chunks.conftest import told, units
+from tests.support.bulk import rows_of, some_leaves, two_units
 
 
 def line(name):
@@ -36,7 +36,7 @@ def run(path, chunk_rows, sweeps):
     ) as prepared:
         rows = Rows(FilePlacement(prepared))
         for _ in range(sweeps):
-            rows.assign(told(rows.extent, 20))
+            rows.assign(some_leaves(rows.extent, 20))
             rows.halve(units(rows.extent, [0, 1, 2, 3], 20))
         return prepared.peak_bytes
 

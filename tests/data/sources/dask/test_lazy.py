@@ -13,7 +13,7 @@ import dask.array as da
 
 from sticktree import DFPMixture
 from sticktree.cluster import map_rows
-from tests.cluster.chains import chunked, table
+from tests.support.cluster import chunked, table
 
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")

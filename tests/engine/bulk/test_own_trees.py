@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests.columns import exact
 from tests.columns.test_exact import setting_of
-from tests.engine.parallel.own import chain_at
+from tests.support.own_chains import chain_at
 
 NAN = np.nan
 N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "3000"))

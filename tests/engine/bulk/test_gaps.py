@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.engine.parallel.told import told_of
+from tests.support.bulk import leaves_with_anchors
 
 
 def test_missing_entries_are_drawn_from_their_law_given_the_others(rows_of, assert_mean):
@@ -11,13 +11,13 @@ def test_missing_entries_are_drawn_from_their_law_given_the_others(rows_of, asse
     n = 4000
     x = np.full((n, 2), np.nan)
     x[:, 0] = 0.7
-    told, _ = told_of(rng, 1, 2, "shared", n, impute=True, spread=0.5)
+    leaves, _ = leaves_with_anchors(rng, 1, 2, "shared", n, impute=True, spread=0.5)
     rows = rows_of(x)
-    rows.assign(told)
+    rows.assign(leaves)
     drawn = rows.labelled.completed[:, 1]
-    whitener = told.transform / 0.5
+    whitener = leaves.transform / 0.5
     covariance = np.linalg.inv(whitener.T @ whitener)
-    mean = np.linalg.solve(told.transform, told.centre[0])
+    mean = np.linalg.solve(leaves.transform, leaves.centre[0])
     expected = mean[1] + covariance[1, 0] / covariance[0, 0] * (0.7 - mean[0])
     variance = covariance[1, 1] - covariance[0, 1] ** 2 / covariance[0, 0]
     assert drawn.mean() == pytest.approx(expected, abs=5 * np.sqrt(variance / n))
@@ -35,9 +35,9 @@ def test_what_is_missing_has_the_joint_law_given_what_is_there(form, rows_of):
     x = rng.normal(size=(n, dimension))
     for row, gone in zip(x, rng.integers(1, 4, size=n), strict=True):
         row[rng.permutation(dimension)[:gone]] = np.nan
-    told, _ = told_of(rng, n_leaves, dimension, form, n, impute=True, spread=0.7)
+    leaves, _ = leaves_with_anchors(rng, n_leaves, dimension, form, n, impute=True, spread=0.7)
     rows = rows_of(x)
-    rows.assign(told)
+    rows.assign(leaves)
     labels = rows.labels(np.arange(n_leaves), np.empty(0, dtype=np.int64))
     drawn = np.empty_like(x)
     drawn[rows.part.gap_row.astype(int)] = rows.labelled.completed
@@ -47,10 +47,10 @@ def test_what_is_missing_has_the_joint_law_given_what_is_there(form, rows_of):
     products: list[float] = []
     for y, full, k, seen in zip(x, drawn, labels, there, strict=True):
         if form == "full":
-            root, mean = told.root[k], told.centre[k]
+            root, mean = leaves.root[k], leaves.centre[k]
         else:
-            root = np.sqrt(told.precision[k])[:, None] * told.transform
-            mean = np.linalg.solve(told.transform, told.centre[k])
+            root = np.sqrt(leaves.precision[k])[:, None] * leaves.transform
+            mean = np.linalg.solve(leaves.transform, leaves.centre[k])
         covariance = np.linalg.inv(root.T @ root)
         gain = np.linalg.solve(covariance[np.ix_(seen, seen)], covariance[np.ix_(seen, ~seen)]).T
         expected = mean[~seen] + gain @ (y - mean)[seen]

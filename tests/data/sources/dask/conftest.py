@@ -9,7 +9,7 @@ REASON = "dask and distributed are not installed"
 def cluster():
     """A client of two worker processes, which is not the current one."""
     pytest.importorskip("distributed", reason=REASON)
-    from tests.cluster.chains import started
+    from tests.support.cluster import started
 
     with started() as client:
         yield client
@@ -25,6 +25,6 @@ def client(cluster):
 @pytest.fixture(scope="session")
 def expected():
     """What threads give, by whether there are gaps."""
-    from tests.cluster.chains import in_threads, table
+    from tests.support.cluster import in_threads, table
 
     return {gaps: in_threads(table(gaps=gaps)) for gaps in (False, True)}

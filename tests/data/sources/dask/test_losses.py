@@ -16,7 +16,7 @@ from distributed import Client
 from sticktree.cluster import ClusterLostError
 from sticktree.data.sources.dask import session as sessions
 from sticktree.data.sources.dask.session import Session
-from tests.cluster.chains import assert_same, chain_of, chunked, outcome, table
+from tests.support.cluster import assert_same, chain_of, chunked, outcome, table
 
 SOON = 30.0  # seconds; an error takes well below one
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, SUMS, Sums, empty_tally, merge
-from tests.engine.parallel.told import told_of
+from tests.support.bulk import leaves_with_anchors
 
 
 @pytest.mark.parametrize("kind", [SUMS, SQUARES, PRODUCTS])
@@ -12,9 +12,9 @@ def test_sums_of_leaves_are_those_of_their_rows(kind, rows_of):
     rng = np.random.default_rng(3)
     x = rng.normal(size=(400, 3))
     x[rng.random((400, 3)) < 0.1] = np.nan
-    told, grids = told_of(rng, 8, 3, "diag", 400, kind=kind, spread=0.5)
+    leaves, grids = leaves_with_anchors(rng, 8, 3, "diag", 400, kind=kind, spread=0.5)
     rows = rows_of(x)
-    tally = rows.assign(told).tally
+    tally = rows.assign(leaves).tally
     labels = rows.labels(np.arange(8), np.empty(0, dtype=np.int64))
     sums, plain = Sums.of(tally, kind, *grids), Sums.over(x, labels, 8, kind)
     np.testing.assert_allclose(sums.n, plain.n)

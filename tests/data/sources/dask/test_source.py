@@ -11,7 +11,7 @@ from dask import delayed
 from sticktree.checks import check_not_infinite, check_observed
 from sticktree.cluster import DaskSource, is_dask
 from sticktree.engine.bulk.measure import measure
-from tests.cluster.chains import chunked, table
+from tests.support.cluster import chunked, table
 
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
