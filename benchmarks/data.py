@@ -18,9 +18,8 @@ from sticktree import DFPMixture, datasets
 from sticktree.checks import FloatArray
 from sticktree.datasets import MissingDataError
 from sticktree.datasets.catalogue import ENTRIES
-from sticktree.engine.chain import ChainLike
-from sticktree.engine.shared.chain import Chain, SweepInfo
-from sticktree.engine.shared.datum import datum_sweep
+from sticktree.engine.chain import ChainLike, Move
+from sticktree.engine.shared.chain import Chain
 from sticktree.model import Model
 from sticktree.processes import LogDivergence, resolve_concentration
 
@@ -90,7 +89,7 @@ def default_model(n_steps: int = 4) -> Model:
 
 def warm(chain: AnyChain, n_sweeps: int) -> AnyChain:
     for _ in range(n_sweeps):
-        chain.sweep()
+        chain.sweep(tune=True)
     return chain
 
 
@@ -105,8 +104,6 @@ def n_leaves(chain: ChainLike) -> int:
 class DatumOnly(Chain):
     """A chain that moves data one by one and hyper-parameters, but no subtrees and no clusters."""
 
-    def sweep(self) -> SweepInfo:
-        moved = datum_sweep(self.state, self.words)
-        self.move_concentration()
-        self.move_scales()
-        return SweepInfo(moved)
+    def moves(self) -> list[Move]:
+        kept = ("datum", "missing", "concentration", "scales")
+        return [move for move in super().moves() if move.name in kept]

@@ -57,9 +57,9 @@ def compare_moves(what: str, data: FloatArray, n_warmup: int, n_draws: int) -> I
             ]
             for chain in chains:
                 chain.sweep()  # compiles
-            warmup = record(chains[0], lambda n, _: n >= n_warmup)
+            warmup = record(chains[0], lambda n, _: n >= n_warmup, tune=True)
             ours.append(record(chains[0], lambda n, _: n >= n_draws))
-            record(chains[1], at_time(warmup.seconds))
+            record(chains[1], at_time(warmup.seconds), tune=True)
             peer.append(record(chains[1], at_time(ours[-1].seconds)))
     for k, scalar in enumerate(SCALARS):
         yield rate_row(f"{what}: {scalar}", rate(ours, k), rate(peer, k))
@@ -69,13 +69,13 @@ def at_time(seconds: float) -> Callable[[int, float], bool]:
     return lambda n, taken: n >= 8 and taken >= seconds
 
 
-def record(chain: Chain, enough: Callable[[int, float], bool]) -> Trace:
+def record(chain: Chain, enough: Callable[[int, float], bool], tune: bool = False) -> Trace:
     """Sweep until there are enough sweeps or seconds; looking at the chain is not timed."""
     values: list[tuple[float, float]] = []
     seconds = 0.0
     while not enough(len(values), seconds):
         start = time.perf_counter()
-        chain.sweep()
+        chain.sweep(tune)
         seconds += time.perf_counter() - start
         values.append((chain.log_joint(), n_leaves(chain)))
     return Trace(np.array(values), seconds)

@@ -79,7 +79,7 @@ def our_time(made: Clusters, cap: float, n_threads: int = 2) -> Reached:
     chain = SharedParallelChain(rows, model, np.random.default_rng(0))
     while True:
         for _ in range(EACH):
-            chain.sweep()
+            chain.sweep(tune=True)
         now = time.perf_counter()
         seconds = now - start - looked
         draw = chain.draw(False)

@@ -14,6 +14,7 @@ from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.chain import Effort
 from sticktree.engine.shared.chain import Chain, rebuild
 from sticktree.model import Model
 from sticktree.tree import Tree
@@ -101,6 +102,7 @@ class PlantedChain(SharedParallelChain):
             first.move_scales()
         self._read_rows()
         self._take_over(first, some.number)
+        self.effort = Effort(self.leaves.size)
         self.last: Components | None = None
 
     def _components(self, log_weight: FloatArray, density: Density) -> Components:
@@ -135,5 +137,5 @@ def planted(made: Clusters, n_threads: int, n_sweeps: int = 10) -> PlantedChain:
     """Return a chain with as many leaves as there are clusters, about."""
     chain = PlantedChain(Rows(ThreadPlacement(partition(made.data, 0), n_threads)), made)
     for _ in range(n_sweeps):
-        chain.sweep()
+        chain.sweep(tune=True)
     return chain

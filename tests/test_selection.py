@@ -73,7 +73,7 @@ def test_chains_go_on_after_a_round_and_records_come_after_warm_up(data, chosen)
         chain = Run.start(data, NARROW, seed).chain
         kept = []
         for k in range(1, 121):
-            chain.sweep()
+            chain.sweep(tune=k <= 60)
             if k > 60:
                 kept.append(chain.leave_one_out())
         records.append(kept)
@@ -101,7 +101,7 @@ def test_budget_is_kept(budget, data, monkeypatch):
     def counted(*arguments):
         run = start(*arguments)
         sweep = run.chain.sweep
-        run.chain.sweep = lambda: count.append(1) or sweep()
+        run.chain.sweep = lambda tune: count.append(1) or sweep(tune)
         return run
 
     monkeypatch.setattr(Run, "start", counted)
@@ -126,7 +126,7 @@ def test_at_most_a_hundred_records_of_a_chain_are_used(data, monkeypatch):
 
 
 def test_records_are_evenly_spaced():
-    pilot = selection._Pilot(None, None, None, 1, None)
+    pilot = selection._Pilot(None, None, None, 1, 0, None)
     pilot.records = [selection._Record(k, k, None) for k in range(1, 501)]
     assert [record.densities for record in pilot.used(100)] == list(range(104, 501, 4))
     assert len(pilot.records) == 400

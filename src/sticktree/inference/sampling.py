@@ -67,7 +67,7 @@ class Run:
     def sweeps(self, schedule: Schedule) -> Iterator[SweepInfo]:
         """Sweep until the schedule is done, and yield after every sweep."""
         while self.n_sweeps < schedule.n_sweeps:
-            info = self.chain.sweep()
+            info = self.chain.sweep(tune=self.n_sweeps < schedule.n_warmup)
             self.n_sweeps += 1
             past = self.n_sweeps - schedule.n_warmup
             if past > 0 and past % schedule.thin == 0:

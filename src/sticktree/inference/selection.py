@@ -193,7 +193,10 @@ def select(
     if rows.size > MOST_ROWS:
         rows = np.sort(np.random.default_rng(last).choice(rows, MOST_ROWS, replace=False))
     pilots = {
-        name: [_Pilot(data, model, child, spacing, rows) for child in seeds[k].spawn(n_chains)]
+        name: [
+            _Pilot(data, model, child, spacing, int(warm_up * shortest), rows)
+            for child in seeds[k].spawn(n_chains)
+        ]
         for k, (name, model) in enumerate(candidates)
     }
     results: dict[str, LeaveOneOut] = {}
@@ -267,6 +270,7 @@ class _Pilot:
     model: Model
     seed: np.random.SeedSequence
     spacing: int
+    n_warmup: int
     rows: npt.NDArray[np.int64]
     run: Run | None = None
     n_sweeps: int = 0
@@ -278,7 +282,7 @@ class _Pilot:
             self.run = Run.start(self.data, self.model, self.seed)
         chain = self.run.chain
         while self.n_sweeps < length and not stop.is_set():
-            chain.sweep()
+            chain.sweep(tune=self.n_sweeps < self.n_warmup)
             self.n_sweeps += 1
             if self.n_sweeps % self.spacing == 0 or self.n_sweeps == length:
                 densities = chain.leave_one_out()[self.rows]
