@@ -25,7 +25,7 @@ from sticktree.data.sources.prepared import FilePlacement, PreparedTable, measur
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.model import Model
 
 DIMENSION, CLUSTERS, THREADS = 4, 100, 2
@@ -116,6 +116,6 @@ def stated(path: str) -> float:
         return made.peak_bytes
 
 
-def _chain(rows: Rows) -> SharedParallelChain:
+def _chain(rows: Rows) -> SharedBulkChain:
     model = Model(np.ones(4), covariance_type="spherical", precision_prior=(1.0, 0.01))
-    return SharedParallelChain(rows, model, np.random.default_rng(0))
+    return SharedBulkChain(rows, model, np.random.default_rng(0))

@@ -34,7 +34,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.bulk.partition import Partition, Share, partition
 from sticktree.engine.bulk.placement import LEAVES, Choices, Extent, Pass, ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 
 WORKERS = 2
 PARTITIONS = 8
@@ -76,8 +76,8 @@ def counted() -> Iterator[Traffic]:
         patched.TCP.write, patched.from_frames = write, read
 
 
-def chain_on(rows: Rows) -> SharedParallelChain:
-    return SharedParallelChain(rows, default_model(), np.random.default_rng(0))
+def chain_on(rows: Rows) -> SharedBulkChain:
+    return SharedBulkChain(rows, default_model(), np.random.default_rng(0))
 
 
 def rows_on_workers(x: FloatArray) -> Rows:
@@ -126,7 +126,7 @@ def scale_dask(quick: bool) -> Iterator[Row]:
     )
 
 
-def bytes_per_sweep(chain: SharedParallelChain) -> float:
+def bytes_per_sweep(chain: SharedBulkChain) -> float:
     chain.n_rounds = 1  # few rows have several passes in a sweep
     with counted() as traffic:
         warm(chain, SWEEPS)

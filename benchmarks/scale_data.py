@@ -13,7 +13,7 @@ from sticktree.engine.bulk.laws import Density
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.chain import Effort
 from sticktree.engine.shared.chain import Chain, rebuild
 from sticktree.model import Model
@@ -87,7 +87,7 @@ def scale_model() -> Model:
     return Model(np.ones(DEPTH), covariance_type="spherical", precision_prior=(1.0, 0.01))
 
 
-class PlantedChain(SharedParallelChain):
+class PlantedChain(SharedBulkChain):
     """A chain that starts with one leaf for each true cluster, so that sweeps can be compared."""
 
     def __init__(self, rows: Rows, made: Clusters, seed: int = 0) -> None:

@@ -99,11 +99,12 @@ def one_thread_more(chain: PlantedChain, rounds: int) -> Row:
     Beside it stands what two threads gain in a loop that needs neither memory nor each other: where
     that is far below 2, others have the machine.
     """
-    assert isinstance(chain.rows, ThreadedRows)
+    placement = chain.rows.placement
+    assert isinstance(placement, ThreadPlacement)
 
     def with_threads(n_threads: int) -> Callable[[], None]:
         def run() -> None:
-            chain.rows.n_threads = n_threads  # type: ignore[attr-defined]
+            placement.n_threads = n_threads
             chain.sweep()
 
         return run

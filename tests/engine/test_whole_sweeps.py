@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import ThreadedRows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.chain import rebuild as rebuild_own
 from sticktree.engine.shared.chain import Chain, rebuild
@@ -114,11 +114,11 @@ class Bulk:
 
 
 class SharedBulk(Bulk, Shared):
-    kind = SharedParallelChain
+    kind = SharedBulkChain
 
 
 class OwnBulk(Bulk, Own):
-    kind = OwnParallelChain
+    kind = OwnBulkChain
 
 
 MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")

@@ -13,10 +13,16 @@ from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import SUMS, Grid
 
 
+class ManyThreads(ThreadPlacement):
+    """Threads are started however few rows there are."""
+
+    rows_of_thread = 1
+
+
 def rows_of(x, n_threads=1, jitter=None, first=0):
-    """Return rows in memory; threads are started however few rows there are."""
+    """Return rows in memory."""
     part = partition(np.asarray(x, dtype=float), first, jitter)
-    return Rows(ThreadPlacement(part, n_threads, rows_of_thread=1))
+    return Rows(ManyThreads(part, n_threads))
 
 
 def many_parts(x, cuts, n_threads=1, order=None, jitter=None):

@@ -12,10 +12,13 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from benchmarks.data import default_model
+from sticktree.checks import FloatArray
 from sticktree.cluster import DaskSource
+from sticktree.data.sources.dask.placement import DaskPlacement
 from sticktree.data.store import MemoryStore, Store
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.bulk.measure import measure
+from sticktree.engine.bulk.rows import Rows
 from sticktree.model import Model
 
 N, SWEEPS = 3000, 3
@@ -51,18 +54,33 @@ def chunked(x: np.ndarray, n_parts: int) -> Any:
     return da.from_array(x, chunks=(-(-len(x) // n_parts), x.shape[1]))
 
 
-def chain_of(X: Any, model: Model | None = None) -> Any:  # noqa: N803
+def chain_of(X: Any, **options: Any) -> Any:  # noqa: N803
     """A chain on the rows of a dask collection, on the current client or in this process."""
     source = DaskSource.of(X)
     scale = source.measure()
-    return chain_on(source.store(scale.centre, scale.spread), model)
+    return chain_on(source.store(scale.centre, scale.spread), **options)
 
 
-def chain_on(store: Store, model: Model | None = None) -> Any:
+def chain_on_parts(X: Any, **options: Any) -> Any:  # noqa: N803
+    """The same on a cluster with one part for every partition, results joined two at a time."""
+    source = DaskSource.of(X)
+    scale = source.measure()
+    store = source.store(scale.centre, scale.spread, part_bytes=1)
+
+    def rows(jitter: FloatArray | None) -> Rows:
+        its = store.rows(1, jitter).placement
+        few = {"fan_in": 2, "most_copies": 1000 * len(its.parts)}  # so messages go their own way
+        return Rows(DaskPlacement(its.parts, its.session, its.extent, **few))
+
+    return chain_on(store, rows=rows, **options)
+
+
+def chain_on(store: Store, model: Model | None = None, chain: Any = None, rows: Any = None) -> Any:
     """A chain of a model, which by default has shared noise, on rows wherever they are."""
     model = default_model(3) if model is None else model
-    rows = store.rows(2, model.jitter(store.shape[1]))
-    return parallel_chain_of(model)(rows, model, np.random.default_rng(1))
+    jitter = model.jitter(store.shape[1])
+    found = store.rows(2, jitter) if rows is None else rows(jitter)
+    return (chain or parallel_chain_of(model))(found, model, np.random.default_rng(1))
 
 
 def outcome(
@@ -92,7 +110,7 @@ def assert_same(ours: list[np.ndarray], theirs: list[np.ndarray]) -> None:
         np.testing.assert_array_equal(mine, its)
 
 
-def in_threads(x: np.ndarray, model: Model | None = None) -> list[np.ndarray]:
+def in_threads(x: np.ndarray, **options: Any) -> list[np.ndarray]:
     """What threads give, without Dask."""
     scale = measure(lambda f: [f(x)])
-    return outcome(chain_on(MemoryStore((x - scale.centre) / scale.spread), model))
+    return outcome(chain_on(MemoryStore((x - scale.centre) / scale.spread), **options))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
@@ -13,7 +13,7 @@ from sticktree.engine.own.state import FORM, FULL, LOG_PSI
 from tests.columns import engine
 
 
-class FixedChain(OwnParallelChain):
+class FixedChain(OwnBulkChain):
     """A chain that keeps all hyper-parameters."""
 
     def _moves_of_tree(self):

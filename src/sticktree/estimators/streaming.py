@@ -30,7 +30,7 @@ from sticktree.posterior.diagnostics import diagnose
 from sticktree.posterior.draws import Posterior
 
 if TYPE_CHECKING:
-    from sticktree.engine.bulk.chain import ParallelChain
+    from sticktree.engine.bulk.chain import BulkChain
 
 __all__ = ["Streaming", "first_batch"]
 
@@ -186,7 +186,7 @@ class Streaming(Fitting):
             else:
                 chain = unpack_chain(pack_chain(run.chain), old, self._model_)
             rows = new.rows(self._threads_of_chain(), jitter)
-            follow(cast("ParallelChain", chain), rows)
+            follow(cast("BulkChain", chain), rows)
             runs.append(Run(chain))
         return runs
 

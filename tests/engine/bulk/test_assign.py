@@ -18,7 +18,10 @@ def plain_log_weights(leaves, y):
             peak = np.linalg.slogdet(leaves.root[k])[1]
         else:
             whitener = np.sqrt(leaves.precision[k])[:, None] * leaves.transform
-            precision, mean = whitener.T @ whitener, np.linalg.solve(leaves.transform, leaves.centre[k])
+            precision, mean = (
+                whitener.T @ whitener,
+                np.linalg.solve(leaves.transform, leaves.centre[k]),
+            )
             peak = 0.5 * np.log(leaves.precision[k]).sum() + np.linalg.slogdet(leaves.transform)[1]
         covariance = np.linalg.inv(precision)[np.ix_(there, there)]
         off = (y - mean)[there]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 from tests.engine.test_calibration import assert_calibrated
 
 
@@ -10,10 +10,10 @@ from tests.engine.test_calibration import assert_calibrated
 def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(
     twin, rows_of, assert_frequencies, monkeypatch
 ):
-    monkeypatch.setattr(SharedParallelChain, "first_sweeps", 1)
+    monkeypatch.setattr(SharedBulkChain, "first_sweeps", 1)
 
     def make_chain(data, model, rng):
-        chain = SharedParallelChain(rows_of(data), model, rng)
+        chain = SharedBulkChain(rows_of(data), model, rng)
         chain.n_rounds = 1
         return chain
 

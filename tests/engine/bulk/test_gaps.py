@@ -14,7 +14,7 @@ def test_missing_entries_are_drawn_from_their_law_given_the_others(rows_of, asse
     leaves, _ = leaves_with_anchors(rng, 1, 2, "shared", n, impute=True, spread=0.5)
     rows = rows_of(x)
     rows.assign(leaves)
-    drawn = rows.labelled.completed[:, 1]
+    drawn = rows.placement.choices.leaves.completed[:, 1]
     whitener = leaves.transform / 0.5
     covariance = np.linalg.inv(whitener.T @ whitener)
     mean = np.linalg.solve(leaves.transform, leaves.centre[0])
@@ -33,14 +33,15 @@ def test_what_is_missing_has_the_joint_law_given_what_is_there(form, rows_of):
     rng = np.random.default_rng(5)
     n, dimension, n_leaves = 6000, 4, 3
     x = rng.normal(size=(n, dimension))
-    for row, gone in zip(x, rng.integers(1, 4, size=n), strict=True):
-        row[rng.permutation(dimension)[:gone]] = np.nan
+    for row, n_missing in zip(x, rng.integers(1, 4, size=n), strict=True):
+        row[rng.permutation(dimension)[:n_missing]] = np.nan
     leaves, _ = leaves_with_anchors(rng, n_leaves, dimension, form, n, impute=True, spread=0.7)
     rows = rows_of(x)
     rows.assign(leaves)
     labels = rows.labels(np.arange(n_leaves), np.empty(0, dtype=np.int64))
     drawn = np.empty_like(x)
-    drawn[rows.part.gap_row.astype(int)] = rows.labelled.completed
+    here = rows.placement
+    drawn[here.part.gap_row.astype(int)] = here.choices.leaves.completed
     there = ~np.isnan(x)
     np.testing.assert_array_equal(drawn[there], x[there])
     residuals: list[np.ndarray] = []
@@ -69,6 +70,6 @@ def test_rows_that_miss_the_same_columns_follow_each_other(rows_of):
     x = rng.normal(size=(500, 3))
     x[rng.random(x.shape) < 0.3] = np.nan
     x[np.isnan(x).all(axis=1), 0] = 0.0
-    missing = np.isnan(rows_of(x).part.gap_y)
+    missing = np.isnan(rows_of(x).placement.part.gap_y)
     changes = (missing[1:] != missing[:-1]).any(axis=1).sum()
     assert changes == len(np.unique(missing, axis=0)) - 1

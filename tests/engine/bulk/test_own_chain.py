@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from sticktree.engine.bulk import own_chain
-from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
@@ -41,7 +40,7 @@ def test_joint_density_is_that_of_the_twin(form):
     data = twin.sample_prior(priors, 12, rng).data
     if form != "full":
         data[[1, 5, 5], [0, 0, 1]] = np.nan
-    chain = OwnParallelChain(Rows(ThreadPlacement(partition(data, 0))), engine_model(priors), rng)
+    chain = OwnBulkChain(Rows(ThreadPlacement(partition(data, 0))), engine_model(priors), rng)
     setting = twin.sample_setting(priors, rng)
     seen = set()
     for _ in range(6):
@@ -59,7 +58,7 @@ def test_joint_density_is_that_of_the_twin(form):
 def test_two_clusters_with_variances_of_their_own_are_found(form, gaps):
     rng = np.random.default_rng(2)
     y, label = two_clusters(300, gaps, rng)
-    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form, 1), rng)
+    chain = OwnBulkChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form, 1), rng)
     scores = []
     for sweep in range(80):
         chain.sweep()
@@ -71,7 +70,7 @@ def test_two_clusters_with_variances_of_their_own_are_found(form, gaps):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_results_do_not_depend_on_partitions_or_threads(form, many_parts, monkeypatch):
-    monkeypatch.setattr(OwnParallelChain, "first_sweeps", 3)
+    monkeypatch.setattr(OwnBulkChain, "first_sweeps", 3)
     y, _ = two_clusters(900, True, np.random.default_rng(3))
     y[:, 1] = np.round(y[:, 1], 1)
     results = []
@@ -79,7 +78,7 @@ def test_results_do_not_depend_on_partitions_or_threads(form, many_parts, monkey
         jitter = np.array([0.0, 0.1]) if form == "full" else None
         rows = many_parts(y, cuts, n_threads, jitter=jitter)
         columns = (Column(), Column(floor=0.1**2 / 12))
-        chain = OwnParallelChain(rows, model_with(form, columns=columns), np.random.default_rng(4))
+        chain = OwnBulkChain(rows, model_with(form, columns=columns), np.random.default_rng(4))
         for _ in range(8):
             chain.sweep()
         results.append((chain.tree(), chain.log_joint(), chain.parameters()))
@@ -112,7 +111,7 @@ def test_jitter_depends_on_the_number_of_the_row_alone():
 def test_sums_of_tight_leaves_are_exact_enough(form):
     rng = np.random.default_rng(6)
     y = np.vstack([rng.normal(3.0, 1e-3, (200, 2)), rng.normal(-1.0, 0.4, (600, 2))])
-    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form, 1), rng)
+    chain = OwnBulkChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form, 1), rng)
     chain._assign()
     labels = chain.tree().leaf
     order = chain.state.order
@@ -127,12 +126,15 @@ def test_sums_of_tight_leaves_are_exact_enough(form):
         np.testing.assert_allclose(scatter, exactly, atol=1e-6 * 1e-6 * len(mine) + 1e-12)
 
 
+class SmallChain(OwnBulkChain):
+    room = 8
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_a_state_that_is_full_is_replaced_by_a_larger_one(form, monkeypatch):
+def test_a_state_that_is_full_is_replaced_by_a_larger_one(form):
     rng = np.random.default_rng(7)
     y = rng.standard_normal((300, 2))
-    monkeypatch.setattr(own_chain, "ROOM", 8)
-    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form), rng)
+    chain = SmallChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form), rng)
     before, phi = chain.log_joint(), engine.phi_of(chain.state)
     size = chain.state.nodes.size
     chain._make_room(10_000)
@@ -150,7 +152,7 @@ def test_rows_without_entries_and_columns_that_a_leaf_lacks_are_no_trouble(form)
     y, _ = two_clusters(120, False, rng)
     y[:40, 0] = np.nan
     y[10:30] = np.nan
-    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form), rng)
+    chain = OwnBulkChain(Rows(ThreadPlacement(partition(y, 0))), model_with(form), rng)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for _ in range(20):
@@ -162,7 +164,7 @@ def test_parameters_are_those_of_the_other_chain_and_sums_in_the_order_of_leaves
     rng = np.random.default_rng(9)
     y, _ = two_clusters(200, False, rng)
     model = model_with("diag")
-    chain = OwnParallelChain(Rows(ThreadPlacement(partition(y, 0))), model, rng)
+    chain = OwnBulkChain(Rows(ThreadPlacement(partition(y, 0))), model, rng)
     chain.sweep()
     tree, found = chain.tree(), chain.draw(labelled=True).parameters
     other = ColumnsChain(y, model, rng).parameters()
@@ -180,4 +182,4 @@ def test_columns_that_are_not_gaussian_are_refused():
     model = model_with("diag", columns=(Column(), Column("poisson")))
     rows = Rows(ThreadPlacement(partition(np.ones((5, 2)), 0)))
     with pytest.raises(ValueError, match="columns must all be 'gaussian'"):
-        OwnParallelChain(rows, model, np.random.default_rng(0))
+        OwnBulkChain(rows, model, np.random.default_rng(0))

@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
@@ -43,7 +43,7 @@ def test_sweeps_and_new_rows_together_keep_the_prior(form, depth, gaps, assert_s
         [twin.statistics(tree, phi, s, shown(data)) for s, tree, phi, data in draws]
     )
     rows = Rows(ThreadPlacement(partition(shown(draws[0].data), 0)))
-    chain = OwnParallelChain(rows, engine_model(priors), rng)
+    chain = OwnBulkChain(rows, engine_model(priors), rng)
     chain.n_rounds, chained = 1, []
     for sweep in range(N_SWEEPS + 100):
         chain.sweep()

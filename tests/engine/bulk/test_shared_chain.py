@@ -8,7 +8,7 @@ import copy
 import numpy as np
 import pytest
 
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.draw import Draw
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.node_split import node_split_sweep
@@ -29,7 +29,7 @@ NOISE_VARIANCE = 0.5
 def fixed_chain(rows, depth, discount, seed):
     """Return a chain whose hyper-parameters are given."""
     model = Model(ALPHA[:depth], concentration=1.0, discount=discount)
-    chain = SharedParallelChain(rows, model, np.random.default_rng(seed))
+    chain = SharedBulkChain(rows, model, np.random.default_rng(seed))
     chain.factor = np.eye(2)
     chain.state.scalars[NOISE] = NOISE_VARIANCE
     chain.state.levels["scale"] = SCALE[: depth + 1]
@@ -72,7 +72,7 @@ def test_trees_are_visited_as_the_posterior_says(
 
 
 def run(rows, model, n_sweeps, seed=0):
-    chain = SharedParallelChain(rows, model, np.random.default_rng(seed))
+    chain = SharedBulkChain(rows, model, np.random.default_rng(seed))
     for _ in range(n_sweeps):
         chain.sweep()
     return chain.draw(labelled=True)
@@ -111,13 +111,13 @@ def test_draws_do_not_depend_on_partitions_and_threads(form, gaps, blobs, rows_o
 
 def test_a_snapshot_goes_on_to_the_identical_draws(blobs, rows_of):
     model = Model(np.array([0.4, 0.7]), covariance_type="full")
-    chain = SharedParallelChain(rows_of(blobs), model, np.random.default_rng(0))
+    chain = SharedBulkChain(rows_of(blobs), model, np.random.default_rng(0))
     for _ in range(3):
         chain.sweep()
     snapshot, state = chain.snapshot(), copy.deepcopy(chain.rng.bit_generator.state)
     rng = np.random.default_rng()
     rng.bit_generator.state = state
-    again = SharedParallelChain.restored(rows_of(blobs), model, rng, snapshot)
+    again = SharedBulkChain.restored(rows_of(blobs), model, rng, snapshot)
     for _ in range(3):
         chain.sweep()
         again.sweep()
@@ -126,9 +126,7 @@ def test_a_snapshot_goes_on_to_the_identical_draws(blobs, rows_of):
 
 def test_room_for_more_leaves_changes_nothing(blobs, rows_of):
     model = Model(np.array([0.4, 0.7]), covariance_type="full")
-    chains = [
-        SharedParallelChain(rows_of(blobs), model, np.random.default_rng(0)) for _ in range(2)
-    ]
+    chains = [SharedBulkChain(rows_of(blobs), model, np.random.default_rng(0)) for _ in range(2)]
     chains[1]._make_room(5000)
     assert chains[1].state.leaves.size > 5000
     for chain in chains:
@@ -139,7 +137,7 @@ def test_room_for_more_leaves_changes_nothing(blobs, rows_of):
 
 def test_room_is_made_before_leaves_come(blobs, rows_of, monkeypatch):
     model = Model(np.array([0.4, 0.7]), covariance_type="full")
-    chain = SharedParallelChain(rows_of(blobs), model, np.random.default_rng(0))
+    chain = SharedBulkChain(rows_of(blobs), model, np.random.default_rng(0))
     asked = []
     make_room = chain._make_room
     monkeypatch.setattr(chain, "_make_room", lambda n: (asked.append(n), make_room(n)))
@@ -167,7 +165,7 @@ def test_predictions_need_no_rows(blobs, rows_of):
 
 def test_log_joint_is_that_of_the_other_sampler(blobs, rows_of):
     model = Model(np.array([0.4, 0.7]), covariance_type="full")
-    chain = SharedParallelChain(rows_of(blobs), model, np.random.default_rng(0))
+    chain = SharedBulkChain(rows_of(blobs), model, np.random.default_rng(0))
     chain.sweep()
     other = Chain(blobs, model, np.random.default_rng(0))
     from sticktree.engine.shared.chain import rebuild
@@ -211,7 +209,7 @@ def test_sweeps_and_new_data_together_keep_the_prior(
     rng = np.random.default_rng([depth, dimension])
     model = Model(ALPHA[:depth], **PRIORS, **choices)
     draws = [twin.sample_prior(model, n_data, dimension, rng) for _ in range(2000)]
-    chain = SharedParallelChain(rows_of(draws[0].data), model, rng)
+    chain = SharedBulkChain(rows_of(draws[0].data), model, rng)
     chain.n_rounds = 1
     chained = []
     identity = np.arange(chain.state.nodes.size)

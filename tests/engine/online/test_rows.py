@@ -11,7 +11,7 @@ import pytest
 
 from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.philox import mix
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, SUMS, Grid, empty_tally, n_sums
 from sticktree.engine.online.blocks import (
     FIRST,
@@ -22,7 +22,7 @@ from sticktree.engine.online.blocks import (
     join,
     on_grid,
 )
-from sticktree.engine.online.rows import MOST_BLOCKS, OnlineRows, Squashed
+from sticktree.engine.online.rows import MOST_BLOCKS, OnlineRows, Squashed, follow, restored_rows
 from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.seats import set_scales
@@ -59,7 +59,7 @@ def blocks_of(groups, kind=SUMS):
     )
 
 
-def gone_of(groups, kind=SUMS):
+def squashed_of(groups, kind=SUMS):
     rows = np.concatenate(groups)
     largest = float(np.abs(rows).max())
     return Squashed(blocks_of(groups, kind), rows.T @ rows, len(rows), largest, FIRST + len(groups))
@@ -92,17 +92,17 @@ def components(kind, form, n_leaves, dimension, rng):
     )
 
 
-def log_weight_of_row(told, k, y):
+def log_weight_of_row(leaves, k, y):
     """Return the log weight of a leaf for one row, entries that are missing left out."""
-    value = told.log_weight[k]
-    if told.root.shape[0]:
-        return value - 0.5 * ((told.root[k] @ (y - told.centre[k])) ** 2).sum()
+    value = leaves.log_weight[k]
+    if leaves.root.shape[0]:
+        return value - 0.5 * ((leaves.root[k] @ (y - leaves.centre[k])) ** 2).sum()
     for d in range(y.size):
-        x = told.transform[d] @ y if not np.isnan(y).any() else told.transform[d, d] * y[d]
+        x = leaves.transform[d] @ y if not np.isnan(y).any() else leaves.transform[d, d] * y[d]
         if np.isnan(y[d]):
-            value -= 0.5 * math.log(told.precision[k, d])
+            value -= 0.5 * math.log(leaves.precision[k, d])
         else:
-            value -= 0.5 * told.precision[k, d] * (x - told.centre[k, d]) ** 2
+            value -= 0.5 * leaves.precision[k, d] * (x - leaves.centre[k, d]) ** 2
     return value
 
 
@@ -119,15 +119,15 @@ def log_weight_of_row(told, k, y):
 )
 def test_a_block_weighs_what_its_rows_weigh(kind, form, dimension):
     rng = np.random.default_rng([kind, dimension])
-    told = components(kind, form, 4, dimension, rng)
+    leaves = components(kind, form, 4, dimension, rng)
     groups = [rng.normal(size=(n, dimension)) for n in (1, 2, 30)]
     if form == "gaps":
         groups[2][::3, 0] = np.nan
         groups[1][:, -1] = np.nan
     expected = np.array(
-        [[sum(log_weight_of_row(told, k, y) for y in rows) for k in range(4)] for rows in groups]
+        [[sum(log_weight_of_row(leaves, k, y) for y in rows) for k in range(4)] for rows in groups]
     )
-    found = blocks_of(groups, kind).log_weights(told)
+    found = blocks_of(groups, kind).log_weights(leaves)
     if kind == SUMS:  # with the same noise everywhere, all but the differences cancels
         expected, found = (values - values[:, :1] for values in (expected, found))
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
@@ -136,17 +136,17 @@ def test_a_block_weighs_what_its_rows_weigh(kind, form, dimension):
 @pytest.mark.parametrize("kind", [SUMS, SQUARES, PRODUCTS])
 def test_blocks_are_tallied_as_their_rows(kind):
     rng = np.random.default_rng(kind)
-    told = components(kind, "diag", 3, 2, rng)
+    leaves = components(kind, "diag", 3, 2, rng)
     groups = [rng.normal(size=(n, 2)) for n in (3, 1, 20)]
     leaf = np.array([2, -1, 2])
-    tally = add_blocks(empty_tally(3, 2, kind), blocks_of(groups, kind), leaf, told)
+    tally = add_blocks(empty_tally(3, 2, kind), blocks_of(groups, kind), leaf, leaves)
     assert tally.count.tolist() == [0, 0, 23]
     grid = Grid(2.0**40, 2.0**80)
     rows = np.concatenate([groups[0], groups[2]])
     assert tally.sums.shape == (3, n_sums(kind, 2), 2)
     expected = np.concatenate([rows.sum(axis=0), second_sums(rows, kind)])
     np.testing.assert_allclose(grid.value(tally.sums[2]), expected, rtol=1e-14)
-    ranks = {mix(np.uint64(FIRST + m), told.words[3]): FIRST + m for m in (0, 2)}
+    ranks = {mix(np.uint64(FIRST + m), leaves.words[3]): FIRST + m for m in (0, 2)}
     assert tally.rank[2] == min(ranks)
     assert tally.anchor[2] == ranks[min(ranks)]
 
@@ -154,18 +154,18 @@ def test_blocks_are_tallied_as_their_rows(kind):
 def test_blocks_keep_to_their_ranks_and_anchors_stay():
     rng = np.random.default_rng(0)
     blocks = blocks_of([rng.normal(size=(1, 2)) for _ in range(200)])
-    told = components(SUMS, "shared", 3, 2, rng)
-    ranks = np.array([mix(number, told.words[2]) for number in blocks.number])
+    leaves = components(SUMS, "shared", 3, 2, rng)
+    ranks = np.array([mix(number, leaves.words[2]) for number in blocks.number])
     order = np.argsort(ranks)
     # The anchors are the first, the third and the hundredth; all leaves attract the same.
     anchors = order[[0, 2, 100]]
-    told = told._replace(
+    leaves = leaves._replace(
         limit=ranks[anchors],
         anchor=blocks.number[anchors],
         log_weight=np.zeros(3),
         centre=np.zeros((3, 2)),
     )
-    leaf = choose_leaves(blocks, told)
+    leaf = choose_leaves(blocks, leaves)
     assert leaf[anchors].tolist() == [0, 1, 2]
     assert leaf[order[1]] == 0
     assert set(leaf[order[3:100]]) == {0, 1}
@@ -216,7 +216,7 @@ def fixed_chain(data, groups, depth, discount, seed, rows_of):
     It starts with all rows in one leaf.
     """
     model = Model(ALPHA[:depth], concentration=1.0, discount=discount)
-    chain = SharedParallelChain(rows_of(data), model, np.random.default_rng(seed))
+    chain = SharedBulkChain(rows_of(data), model, np.random.default_rng(seed))
     chain.factor = np.eye(2)
     chain.state.scalars[NOISE] = NOISE_VARIANCE
     chain.state.levels["scale"] = SCALE[: depth + 1]
@@ -224,7 +224,8 @@ def fixed_chain(data, groups, depth, discount, seed, rows_of):
     while chain.leaves.size > 1:
         chain._split_merge(chain._assign(), 4)
         regraft_sweep(chain.state, chain.words, 3)
-    chain._measure(OnlineRows(rows_of(data[: len(data) - sum(map(len, groups))]), gone_of(groups)))
+    new = rows_of(data[: len(data) - sum(map(len, groups))])
+    chain._measure(OnlineRows(new.placement, squashed_of(groups)))
     numbers = [*range(chain.rows.extent.present), *(FIRST + m for m in range(len(groups)))]
     ranks = [mix(np.uint64(number), np.uint64(chain.salt)) for number in numbers]
     chain.rank, chain.anchor = (
@@ -300,10 +301,10 @@ MODEL = Model(np.array([0.4, 0.7]), covariance_type="full", precision_prior=(1.0
 
 
 def streamed(batches, rows_of, n_sweeps=2):
-    chain = SharedParallelChain(rows_of(batches[0]), MODEL, np.random.default_rng(0))
+    chain = SharedBulkChain(rows_of(batches[0]), MODEL, np.random.default_rng(0))
     chain.sweep()
     for batch in batches[1:]:
-        chain.follow(rows_of(batch))
+        follow(chain, rows_of(batch))
         for _ in range(n_sweeps):
             chain.sweep()
     return chain
@@ -335,12 +336,12 @@ def test_all_rows_count_and_blocks_are_bounded(batches, rows_of):
     assert chain.sums.n.sum() == len(seen)
     np.testing.assert_allclose(chain.sums.total.sum(axis=0), seen.sum(axis=0), rtol=1e-9)
     np.testing.assert_allclose(chain._products, seen.T @ seen, rtol=1e-9)
-    gone = chain.rows.gone
-    assert gone.n == gone.blocks.n.sum() == len(seen) - len(batches[-1])
+    squashed = chain.rows.squashed
+    assert squashed.n == squashed.blocks.n.sum() == len(seen) - len(batches[-1])
     # Leaves may have merged since, but no batch adds blocks to those that had enough.
-    assert gone.blocks.n.size <= MOST_BLOCKS * 3 * chain.leaves.size
-    assert gone.next_number - FIRST > gone.blocks.n.size
-    assert np.unique(gone.blocks.number).size == gone.blocks.n.size
+    assert squashed.blocks.n.size <= MOST_BLOCKS * 3 * chain.leaves.size
+    assert squashed.next_number - FIRST > squashed.blocks.n.size
+    assert np.unique(squashed.blocks.number).size == squashed.blocks.n.size
     draw = chain.draw(True)
     assert draw.n_data == draw.leaf.size == len(batches[-1])
     assert draw.rows_below()[0] == len(seen)
@@ -349,16 +350,16 @@ def test_all_rows_count_and_blocks_are_bounded(batches, rows_of):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["diag", "full"])
 def test_leaves_with_own_noise_follow_too(form, batches, rows_of):
-    from sticktree.engine.bulk.own_chain import OwnParallelChain
+    from sticktree.engine.bulk.own import OwnBulkChain
 
     columns = (Column("gaussian"), Column("gaussian"))
     model = Model(np.array([0.4, 0.7]), covariance_type=form, leaf_noise="own", columns=columns)
     some = [batch.copy() for batch in batches[:3]]
     some[1][::7, 0] = np.nan
-    chain = OwnParallelChain(rows_of(some[0]), model, np.random.default_rng(0))
+    chain = OwnBulkChain(rows_of(some[0]), model, np.random.default_rng(0))
     for batch in some[1:]:
         chain.sweep()
-        chain.follow(rows_of(batch))
+        follow(chain, rows_of(batch))
         chain.sweep()
     assert chain.sums.n.sum() == 900
     there = ~np.isnan(np.concatenate(some))
@@ -371,8 +372,8 @@ def test_leaves_with_own_noise_follow_too(form, batches, rows_of):
     rng = np.random.default_rng()
     rng.bit_generator.state = copy.deepcopy(chain.rng.bit_generator.state)
     snapshot = chain.snapshot()
-    rows = OnlineRows.restored(rows_of(some[2]), snapshot)
-    again = OwnParallelChain.restored(rows, model, rng, snapshot)
+    rows = restored_rows(rows_of(some[2]), snapshot)
+    again = OwnBulkChain.restored(rows, model, rng, snapshot)
     for one in (chain, again):
         one.sweep()
     assert_same_draw(chain.draw(True), again.draw(True))
@@ -383,11 +384,11 @@ def test_a_snapshot_goes_on_to_the_identical_draws(batches, rows_of):
     rng = np.random.default_rng()
     rng.bit_generator.state = copy.deepcopy(chain.rng.bit_generator.state)
     snapshot = chain.snapshot()
-    rows = OnlineRows.restored(rows_of(batches[2]), snapshot)
-    again = SharedParallelChain.restored(rows, MODEL, rng, snapshot)
+    rows = restored_rows(rows_of(batches[2]), snapshot)
+    again = SharedBulkChain.restored(rows, MODEL, rng, snapshot)
     for one in (chain, again):
         one.sweep()
-        one.follow(rows_of(batches[3]))
+        follow(one, rows_of(batches[3]))
         one.sweep()
     assert_same_draw(chain.draw(True), again.draw(True))
 
@@ -395,9 +396,7 @@ def test_a_snapshot_goes_on_to_the_identical_draws(batches, rows_of):
 def test_log_joint_of_a_stream_is_that_of_all_rows(batches, rows_of):
     """Rows in memory and blocks of the same leaves have the density of all rows there."""
     chain = streamed(batches[:2], rows_of)
-    whole = SharedParallelChain(
-        rows_of(np.concatenate(batches[:2])), MODEL, np.random.default_rng(0)
-    )
+    whole = SharedBulkChain(rows_of(np.concatenate(batches[:2])), MODEL, np.random.default_rng(0))
     for name in ("state", "factor", "sums", "leaves"):
         setattr(whole, name, getattr(chain, name))
     assert chain.log_joint() == pytest.approx(whole.log_joint(), rel=1e-9)

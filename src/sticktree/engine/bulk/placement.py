@@ -30,7 +30,6 @@ __all__ = [
 ]
 
 SHARES = 4  # for each thread: threads that are done early take over from the others
-ROWS_OF_THREAD = 8192  # fewer are done before a thread has started
 LEAVES, HALVES = "leaves", "halves"  # what rows choose in passes
 
 Item = TypeVar("Item")
@@ -132,15 +131,13 @@ class ThreadPlacement:
         All rows; several chains may share them.
     n_threads : int, default=1
         How many threads make a pass.
-    rows_of_thread : int, default=8192
-        Rows that are worth a thread.
     """
 
-    def __init__(
-        self, part: Partition, n_threads: int = 1, rows_of_thread: int = ROWS_OF_THREAD
-    ) -> None:
+    rows_of_thread = 8192  # fewer are done before a thread has started
+
+    def __init__(self, part: Partition, n_threads: int = 1) -> None:
         self.part, self.choices, self.extent = part, Choices.empty(part), Extent.of(part)
-        self.n_threads = min(n_threads, 1 + self.extent.n // rows_of_thread)
+        self.n_threads = min(n_threads, 1 + self.extent.n // self.rows_of_thread)
 
     def map(self, step: Pass[Message, Result], message: Message) -> list[Result]:
         """Return the result of a pass for all rows."""

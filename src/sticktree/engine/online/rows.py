@@ -27,7 +27,7 @@ from sticktree.engine.online.blocks import (
 )
 
 if TYPE_CHECKING:
-    from sticktree.engine.bulk.chain import ParallelChain
+    from sticktree.engine.bulk.chain import BulkChain
 
 __all__ = ["MOST_BLOCKS", "OnlineRows", "Squashed", "follow", "restored_rows"]
 
@@ -177,7 +177,7 @@ def restored_rows(rows: Rows, snapshot: dict[str, npt.NDArray[Any]]) -> Rows:
     return OnlineRows(rows.placement, Squashed(blocks, products, n, largest, next_number))
 
 
-def follow(chain: ParallelChain, rows: Rows) -> None:
+def follow(chain: BulkChain, rows: Rows) -> None:
     """Have a chain go on with new rows; its rows until now become blocks."""
     before = chain.rows
     if not isinstance(before, OnlineRows):

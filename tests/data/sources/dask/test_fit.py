@@ -10,8 +10,8 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 
 from sticktree import DFPMixture
 from sticktree.cluster import ClusterLostError
-from tests.support.cluster import chunked, table
 from tests.data.sources.dask.test_lazy import QUICK
+from tests.support.cluster import chunked, table
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe is not installed")

@@ -14,8 +14,7 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 from distributed import Client
 
 from sticktree.cluster import ClusterLostError
-from sticktree.data.sources.dask import session as sessions
-from sticktree.data.sources.dask.session import Session
+from sticktree.data.sources.dask.session import Patience, Session
 from tests.support.cluster import assert_same, chain_of, chunked, outcome, table
 
 SOON = 30.0  # seconds; an error takes well below one
@@ -24,7 +23,7 @@ SOON = 30.0  # seconds; an error takes well below one
 def test_a_worker_that_is_killed_changes_nothing(client, expected):
     client.wait_for_workers(2, timeout=60)
     chain = chain_of(chunked(table(gaps=True), 7))
-    victim = client.who_has(chain.rows.parts[:1]).popitem()[1][0]
+    victim = client.who_has(chain.rows.placement.parts[:1]).popitem()[1][0]
     pid = client.run(os.getpid, workers=[victim])[victim]
 
     def kill(sweep):
@@ -102,20 +101,17 @@ class FakeClient:
         return {str(k): 1 for k in range(self.n_workers)}
 
 
-def test_a_pass_that_takes_too_long_is_an_error(monkeypatch):
-    monkeypatch.setattr(sessions, "PATIENCE", 0.3)
+def test_a_pass_that_takes_too_long_is_an_error():
     fake = FakeClient(1)
     with pytest.raises(ClusterLostError, match="did not finish a pass"):
-        Session(fake).results([])
+        Session(fake, Patience(one_pass=0.3)).results([])
     fake.never.set()
 
 
-def test_a_cluster_without_workers_is_an_error(monkeypatch):
-    monkeypatch.setattr(sessions, "COUNT", 0.1)
-    monkeypatch.setattr(sessions, "NO_WORKERS", 0.5)
+def test_a_cluster_without_workers_is_an_error():
     fake = FakeClient(0)
     with pytest.raises(ClusterLostError, match="no workers"):
-        Session(fake).results([])
+        Session(fake, Patience(no_workers=0.5, recount=0.1)).results([])
     fake.never.set()
 
 

@@ -16,10 +16,10 @@ from distributed import Client
 
 import sticktree.estimators.fitting
 from sticktree.cluster import ClusterLostError
-from sticktree.engine.bulk import chain as parallel_chain
+from sticktree.engine.bulk.chain import BulkChain
 from sticktree.io.checkpoint import Checkpoint
-from tests.support.cluster import chunked, table
 from tests.data.sources.dask.test_fit import assert_same_fit, fitted
+from tests.support.cluster import chunked, table
 
 SOON = 60.0  # seconds; all of it takes about five
 KILLED_AFTER = 2  # sweeps that are saved
@@ -75,7 +75,7 @@ def test_the_checkpoint_is_left_and_another_cluster_goes_on(
     own, scheduler = own_cluster
     x, folder = table(400, gaps=True), tmp_path / "run"
     monkeypatch.setattr(sticktree.estimators.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
-    monkeypatch.setattr(parallel_chain, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(BulkChain, "most_rounds", 1)
     save = Checkpoint.save
 
     def save_and_kill(self, k, run):

@@ -6,23 +6,19 @@ import pytest
 pytest.importorskip("distributed", reason="dask and distributed are not installed")
 
 from sticktree.cluster import DaskRows
-from sticktree.data.sources.dask import rows as cluster_rows
-from sticktree.engine.bulk import chain as parallel_chain
-from sticktree.engine.bulk.own_chain import OwnParallelChain
+from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.model import Column, Model
-from tests.support.cluster import assert_same, chain_of, chunked, in_threads, outcome, table
 from tests.data.sources.dask.test_fit import assert_same_fit, fitted
+from tests.support.cluster import assert_same, chain_on_parts, chunked, in_threads, outcome, table
 
 N, N_PARTS = 700, 5
 
 
-@pytest.fixture(autouse=True)
-def short(monkeypatch):
+class ShortChain(OwnBulkChain):
     """Fewer rows and sweeps, and still more rows than are picked, in a pass and at the start."""
-    monkeypatch.setattr(parallel_chain, "PICKED", 300)
-    monkeypatch.setattr(parallel_chain, "MOST_ROUNDS", 1)
-    monkeypatch.setattr(parallel_chain, "FIRST_ROWS", 300)
-    monkeypatch.setattr(OwnParallelChain, "first_sweeps", 3)
+
+    n_picked = first_rows = 300
+    most_rounds, first_sweeps = 1, 3
 
 
 def model_of(form):
@@ -32,17 +28,12 @@ def model_of(form):
 
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
 @pytest.mark.parametrize("form", ["spherical", "diag", "full"])
-def test_partitions_do_not_matter(client, monkeypatch, form, gaps):
-    # Small parts and bounds, so that sums of squares and products are joined on the workers.
-    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
-    monkeypatch.setattr(cluster_rows, "FAN_IN", 2)
-    x = table(N, gaps=gaps)
-    chain = chain_of(chunked(x, N_PARTS), model_of(form))
-    assert isinstance(chain, OwnParallelChain)
-    assert isinstance(chain.rows, DaskRows)
-    assert len(chain.rows.parts) == N_PARTS
+def test_partitions_do_not_matter(client, form, gaps):
+    x, options = table(N, gaps=gaps), {"model": model_of(form), "chain": ShortChain}
+    chain = chain_on_parts(chunked(x, N_PARTS), **options)
+    assert len(chain.rows.placement.parts) == N_PARTS
     assert (model_of(form).jitter(3) is not None) == (form == "full")
-    assert_same(outcome(chain), in_threads(x, model_of(form)))
+    assert_same(outcome(chain), in_threads(x, **options))
 
 
 @pytest.mark.parametrize("form", ["diag", "full"])

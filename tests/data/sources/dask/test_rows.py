@@ -14,29 +14,23 @@ from distributed.utils import key_split
 from benchmarks.data import default_model
 from benchmarks.scale_dask import counted
 from sticktree.cluster import DaskRows, DaskSource
-from sticktree.cluster import rows as cluster_rows
 from sticktree.data.sources.dask.source import cut_up
 from sticktree.data.store import MemoryStore
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
-from tests.support.cluster import N, assert_same, chain_of, chunked, outcome, table
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.shared import SharedBulkChain
+from tests.support.cluster import N, assert_same, chain_of, chain_on_parts, chunked, outcome, table
 
 
 @pytest.mark.parametrize(("n_parts", "gaps"), [(1, True), (2, False), (7, True)])
-def test_partitions_do_not_matter(client, expected, monkeypatch, n_parts, gaps):
-    # Small parts, so that there are as many as partitions, and small bounds, so that what is told
-    # goes its own way and sums are joined on the workers.
-    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
-    monkeypatch.setattr(cluster_rows, "FAN_IN", 2)
-    monkeypatch.setattr(cluster_rows, "MOST_COPIES", 1000 * n_parts)
-    chain = chain_of(chunked(table(gaps=gaps), n_parts))
-    assert isinstance(chain.rows, DaskRows)
-    assert len(chain.rows.parts) == n_parts
+def test_partitions_do_not_matter(client, expected, n_parts, gaps):
+    chain = chain_on_parts(chunked(table(gaps=gaps), n_parts))
+    assert len(chain.rows.placement.parts) == n_parts
     assert_same(outcome(chain), expected[gaps])
 
 
 def test_without_a_client_rows_are_read_into_threads(expected):
     chain = chain_of(chunked(table(gaps=True), 7))
-    assert isinstance(chain.rows, ThreadedRows)
+    assert isinstance(chain.rows.placement, ThreadPlacement)
     assert_same(outcome(chain), expected[True])
 
 
@@ -80,27 +74,25 @@ def test_chains_share_partitions_and_not_passes(client, expected):
     store = source.store(scale.centre, scale.spread)
     assert store.shape == (N, 3)
     first, second = (
-        SharedParallelChain(store.rows(1), default_model(3), np.random.default_rng(1))
-        for _ in range(2)
+        SharedBulkChain(store.rows(1), default_model(3), np.random.default_rng(1)) for _ in range(2)
     )
-    assert first.rows.parts is second.rows.parts
+    assert isinstance(first.rows, DaskRows)
+    assert first.rows.placement.parts is second.rows.placement.parts
     first.sweep()  # with passes of its own
     assert_same(outcome(second), expected[False])
 
 
-def test_labels_of_some_rows_are_those_of_all(client, monkeypatch):
-    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
-    chain = chain_of(chunked(table(gaps=True), 7))
+def test_labels_of_some_rows_are_those_of_all(client):
+    chain = chain_on_parts(chunked(table(gaps=True), 7))
     chain.sweep()
     number = np.arange(chain.state.nodes.size, dtype=np.int32)
     asked = np.array([N - 1, 0, 5, 5, 2000, 600], dtype=np.int32)
     np.testing.assert_array_equal(chain._labels(number, asked), chain._labels(number)[asked])
 
 
-def test_values_are_spread_as_in_memory(client, monkeypatch):
-    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
+def test_values_are_spread_as_in_memory(client):
     x, jitter = table(300, gaps=True), np.array([0.5, 0.0, 2.0])
-    store = DaskSource.of(chunked(x, 4)).store(np.zeros(3), np.ones(3))
+    store = DaskSource.of(chunked(x, 4)).store(np.zeros(3), np.ones(3), part_bytes=1)
     for width in (None, jitter, jitter, 2 * jitter):
         found = store.rows(1, width).sample(0, 2**64 - 1)
         expected = MemoryStore(x).rows(1, width).sample(0, 2**64 - 1)
@@ -109,11 +101,11 @@ def test_values_are_spread_as_in_memory(client, monkeypatch):
 
 
 def digest_of(x, n_parts):
-    return DaskSource.of(chunked(x, n_parts)).store(np.zeros(3), np.ones(3)).digest()
+    source = DaskSource.of(chunked(x, n_parts))
+    return source.store(np.zeros(3), np.ones(3), part_bytes=1).digest()
 
 
-def test_digests_are_of_rows_and_not_of_partitions(client, monkeypatch):
-    monkeypatch.setattr("sticktree.data.sources.dask.source.LARGEST", 1)
+def test_digests_are_of_rows_and_not_of_partitions(client):
     x = table(300, gaps=True)
     x[7] = [0.0, 1.0, 2.0]
     found = digest_of(x, 1)
@@ -163,20 +155,21 @@ def test_task_names_can_be_read(client):
     chain = chain_of(chunked(table(), 2))
     chain.sweep()
     chain.tree()
-    keys = [future.key for future in [*chain.rows.parts, *chain.rows.seated]]
+    placement = chain.rows.placement
+    keys = [future.key for future in [*placement.parts, *placement.made["leaves"]]]
     assert {key_split(key) for key in keys} == {"sticktree-prepare", "sticktree-assign"}
     shown = client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.task_prefixes))
-    ours = ["read", "look", "measure", "prepare", "assign", "halve", "tally", "labels"]
+    ours = ["read", "look", "measure", "prepare", "assign", "halve", "result", "labels"]
     assert {f"sticktree-{what}" for what in ours} <= set(shown)
 
 
 def test_workers_share_the_rows_and_keep_nothing_when_they_are_dropped(client):
     chain = chain_of(chunked(table(), 8))
-    assert len(chain.rows.parts) == 2  # one for each thread
-    holders = client.who_has(chain.rows.parts)
+    assert len(chain.rows.placement.parts) == 2  # one for each thread
+    holders = client.who_has(chain.rows.placement.parts)
     assert {len(places) for places in holders.values()} == {1}
     assert len({places[0] for places in holders.values()}) == 2
-    token = chain.rows.session.token
+    token = chain.rows.placement.session.token
     chain.sweep()
     del chain
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from sticktree.chunks import open_table
-from sticktree.data.sources.prepared import PreparedTable, measure_table
-from sticktree.data.sources.prepared import FilePlacement
-from tests.support.bulk import rows_of, some_leaves, two_units
+from sticktree.data.sources.prepared import FilePlacement, PreparedTable, measure_table
+from sticktree.engine.bulk.rows import Rows
+from tests.support.bulk import some_leaves, two_units
 
 
 def line(name):
@@ -37,7 +37,7 @@ def run(path, chunk_rows, sweeps):
         rows = Rows(FilePlacement(prepared))
         for _ in range(sweeps):
             rows.assign(some_leaves(rows.extent, 20))
-            rows.halve(units(rows.extent, [0, 1, 2, 3], 20))
+            rows.halve(two_units(rows.extent, [0, 1, 2, 3], 20))
         return prepared.peak_bytes
 
 
@@ -93,7 +93,7 @@ def peaks(tmp_path_factory):
     assert large[1].stat().st_size > 128 * MEGABYTE
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, folder, *small, *large, str(CHUNK_ROWS)],
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[4],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,

@@ -16,8 +16,6 @@ from sticktree.data.sources.prepared import (
     measure_table,
     rows_of_chunk,
 )
-from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Grid
 from tests.support.bulk import clouds, rows_of, same, some_leaves, two_units
@@ -32,9 +30,9 @@ def prepared(x, **options):
     return PreparedTable(table, scale.centre, scale.spread, **options)
 
 
-def in_memory(x, n_threads=1):
+def in_memory(x, n_threads=1, jitter=None):
     scale = measure_table(open_table(x))
-    return Rows(ThreadPlacement(partition((x - scale.centre) / scale.spread, 0), n_threads))
+    return rows_of((x - scale.centre) / scale.spread, n_threads, jitter)
 
 
 def all_passes(rows):
@@ -82,14 +80,14 @@ def test_labels_of_two_chains_are_apart():
 
 
 def test_a_whole_chain_is_the_same():
-    from sticktree.engine.bulk.shared_chain import SharedParallelChain
+    from sticktree.engine.bulk.shared import SharedBulkChain
     from sticktree.model import Model
 
     x = clouds(3000, 2, 0.01)
     model = Model(np.ones(3), covariance_type="full")
 
     def states(rows):
-        chain = SharedParallelChain(rows, model, np.random.default_rng(0))
+        chain = SharedBulkChain(rows, model, np.random.default_rng(0))
         for _ in range(4):
             chain.sweep()
             number = np.arange(chain.state.nodes.size)
@@ -121,8 +119,7 @@ def test_it_is_a_store_like_the_one_in_memory():
 def test_rows_that_are_spread_are_the_same(gaps, tmp_path):
     x = clouds(3000, 2, gaps)
     jitter = np.array([0.1, 0.02])
-    scale = measure_table(open_table(x))
-    memory = Rows(ThreadPlacement(partition((x - scale.centre) / scale.spread, 0, jitter)))
+    memory = in_memory(x, jitter=jitter)
     with prepared(x, chunk_rows=700, n_threads=2) as table:
         rows = [Rows(FilePlacement(table, 2, jitter)), Rows(FilePlacement(table, 1, jitter.copy()))]
         assert len(list(table.scratch.path.glob("*.rows"))) == 2 * 5
@@ -158,7 +155,7 @@ def test_the_files_have_the_size_that_is_told(tmp_path):
         rows = Rows(FilePlacement(table))
         for slot in table.arranged()[0]:
             assert slot.path.stat().st_size == slot.row_bytes
-            assert rows._state(slot).stat().st_size == slot.state_bytes
+            assert rows.placement.choices(slot).stat().st_size == slot.state_bytes
         assert sum(slot.n_whole + slot.n_gaps for slot in table.arranged()[0]) == 1000
 
 
@@ -276,7 +273,7 @@ def test_a_place_in_memory_is_avoided(tmp_path, monkeypatch):
     assert not scratch._in_memory(tmp_path)
 
 
-# ---- sizes and threads -------------------------------------------------------------------------
+# ---- sizes -------------------------------------------------------------------------
 
 
 def test_how_many_rows_a_chunk_has():
@@ -284,35 +281,3 @@ def test_how_many_rows_a_chunk_has():
     assert rows_of_chunk(10**6, 4, 2) == pytest.approx(10**6 / 8, abs=128)
     assert rows_of_chunk(10, 4, 2) == 128
     assert rows_of_chunk(10**9, 10**6, 2) == 128
-
-
-def test_fold_holds_no_more_than_threads():
-    alive, most = [], []
-
-    def items():
-        for k in range(50):
-            alive.append(k)
-            most.append(len(alive))
-            yield k
-
-    def work(k):
-        alive.remove(k)
-        return {k}
-
-    assert fold(items(), work, set.union, 3) == set(range(50))
-    assert max(most) <= 3
-
-
-@pytest.mark.parametrize("n_threads", [1, 3])
-def test_fold_stops_after_an_error(n_threads):
-    begun = []
-
-    def work(k):
-        begun.append(k)
-        if k == 4:
-            raise RuntimeError("no more")
-        return 0
-
-    with pytest.raises(RuntimeError, match="no more"):
-        fold(range(1000), work, max, n_threads)
-    assert len(begun) < 900

@@ -17,8 +17,8 @@ from sticktree.engine.bulk.rows import EXTENT, Rows
 
 __all__ = ["DaskPlacement", "DaskRows", "DaskStore", "prepare"]
 
-FAN_IN = 8  # results that one task of a reduction joins, and that come back at most
-MOST_COPIES = 1_000_000  # bytes of copies of a message that go through the scheduler in a pass
+FAN_IN = 8
+MOST_COPIES = 1_000_000
 
 Message = TypeVar("Message")
 Result = TypeVar("Result")
@@ -47,10 +47,22 @@ class DaskPlacement:
         The run that they belong to.
     extent : Extent or None, default=None
         That of all rows, if it is known.
+    fan_in : int, default=8
+        Results that one task of a reduction joins, and that come back at most.
+    most_copies : int, default=1_000_000
+        Bytes of copies of a message that go through the scheduler in a pass.
     """
 
-    def __init__(self, parts: list[Any], session: Session, extent: Extent | None = None) -> None:
-        self.parts = parts
+    def __init__(
+        self,
+        parts: list[Any],
+        session: Session,
+        extent: Extent | None = None,
+        *,
+        fan_in: int = FAN_IN,
+        most_copies: int = MOST_COPIES,
+    ) -> None:
+        self.parts, self.fan_in, self.most_copies = parts, fan_in, most_copies
         self._session: Session | None = session
         self.n_passes = 0
         self.made: dict[str, list[Any]] = {}  # futures of the choices of the last passes
@@ -90,7 +102,7 @@ class DaskPlacement:
         self.n_passes += 1
         graph: Graph = {}
         task: tuple[Any, ...] = (partial(_run, step, message),)
-        if size_of(message) * len(self.parts) > MOST_COPIES:
+        if size_of(message) * len(self.parts) > self.most_copies:
             # As a task of its own it is sent once, and is not lost with a worker.
             sent = self.session.key("message", self.n_passes)
             graph[sent] = (partial(_itself, message),)
@@ -111,8 +123,8 @@ class DaskPlacement:
     def _reduce(self, graph: Graph, keys: list[Key], join: Callable[[list[Any]], Any]) -> list[Key]:
         """Add tasks that join results, a few at a time; return the keys of the last few."""
         count = 0
-        while len(keys) > FAN_IN:
-            groups = [keys[i : i + FAN_IN] for i in range(0, len(keys), FAN_IN)]
+        while len(keys) > self.fan_in:
+            groups = [keys[i : i + self.fan_in] for i in range(0, len(keys), self.fan_in)]
             keys = [self.session.key("merge", self.n_passes, count + j) for j in range(len(groups))]
             count += len(groups)
             for key, group in zip(keys, groups, strict=True):

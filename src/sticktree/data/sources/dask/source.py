@@ -19,7 +19,7 @@ from sticktree.engine.bulk.measure import Reach, Scale, measure
 __all__ = ["DaskSource", "Findings", "Piece", "blocks_of", "cut_up", "read_piece"]
 
 
-LARGEST = 2**28  # bytes of rows in one part
+PART_BYTES = 2**28  # of rows in one part, at most
 
 Result = TypeVar("Result")
 
@@ -119,13 +119,15 @@ class DaskSource:
 
         return measure(each)
 
-    def store(self, centre: FloatArray, spread: FloatArray) -> Store:
+    def store(self, centre: FloatArray, spread: FloatArray, part_bytes: int = PART_BYTES) -> Store:
         """Return standardised rows, ready for chains; the source has none after that.
 
         Parameters
         ----------
         centre, spread : float array, shape (D,)
             What is taken off each column, and what it is then divided by.
+        part_bytes : int, default=268435456
+            Size of the rows of one part on a cluster, at most; at least one partition of Dask.
         """
         pieces, session = self._there(), self._session
         self._pieces = None
@@ -136,7 +138,7 @@ class DaskSource:
                 x[first : first + len(piece)] = (piece - centre) / spread
             return MemoryStore(x)
         places = session.places()
-        cuts = cut_up(self.counts, len(places), 8 * self.n_columns)
+        cuts = cut_up(self.counts, len(places), 8 * self.n_columns, part_bytes)
         parts = []
         for j, (start, stop) in enumerate(pairwise(cuts)):
             key = session.key("prepare", 0, j)
@@ -155,14 +157,16 @@ class DaskSource:
         check_observed("X", np.where(seen == 0, np.nan, 0.0)[None, :], self.names)
 
 
-def cut_up(counts: tuple[int, ...], n_threads: int, row_bytes: int) -> list[int]:
+def cut_up(
+    counts: tuple[int, ...], n_threads: int, row_bytes: int, part_bytes: int = PART_BYTES
+) -> list[int]:
     """Return where to cut a sequence of partitions, given their rows, into parts for passes.
 
     One part for each thread has the least to send about, and its blocks of rows are closest. More
     of them, so that none is too large, can spread out to workers that come later.
     """
     ends = np.cumsum(counts)
-    n = min(max(n_threads, -(-int(ends[-1]) * row_bytes // LARGEST), 1), len(counts))
+    n = min(max(n_threads, -(-int(ends[-1]) * row_bytes // part_bytes), 1), len(counts))
     nearest = np.searchsorted(ends, ends[-1] * np.arange(1, n) / n - 0.5 * np.mean(counts)) + 1
     return [0, *sorted({int(cut) for cut in nearest if cut < len(counts)}), len(counts)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.bulk.chain import ParallelChain
+from sticktree.engine.bulk.chain import BulkChain
 from sticktree.engine.bulk.laws import FullLaw, Leaf, LeafLaw, VarianceLaw
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
@@ -24,17 +24,17 @@ from sticktree.engine.own.trunk import join_leaves, recount, split_leaf
 from sticktree.engine.shared.state import ALIVE, MADE
 from sticktree.engine.shared.structure import list_nodes
 
-__all__ = ["OwnParallelChain"]
+__all__ = ["OwnBulkChain"]
 
-ROOM = 256  # leaves that a state has room for at first
+
 OF_NODES = ("nodes", "coordinates")  # arrays of a state that have a row for each node
 OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")
 
 
-class OwnParallelChain(OwnNoise, ParallelChain):
+class OwnBulkChain(OwnNoise, BulkChain):
     """A Markov chain over trees, φ at their inner nodes, and hyper-parameters.
 
-    See `ParallelChain` for what it is given. With full covariances rows should have been spread out
+    See `BulkChain` for what it is given. With full covariances rows should have been spread out
     where values repeat; see `partition`.
     """
 
@@ -68,7 +68,7 @@ class OwnParallelChain(OwnNoise, ParallelChain):
     def _take_over(self, chain: ColumnsChain, number: npt.NDArray[np.uint64]) -> None:
         self.words = chain.words
         tree, old = chain.tree(), chain.state
-        self.state = self._new_state(max(ROOM, 2 * tree.n_nodes))
+        self.state = self._new_state(max(self.room, 2 * tree.n_nodes))
         for name in ("scalars", "levels", "variance", "hyper", "psi"):
             getattr(self.state, name)[...] = getattr(old, name)
         load_tree(self.state, tree.parent, tree.level, tree.leaf[:0])
@@ -156,7 +156,7 @@ class OwnParallelChain(OwnNoise, ParallelChain):
     def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
         super()._load(snapshot)
         made = len(snapshot["nodes"])
-        self.state = self._new_state(max(ROOM, 2 * made))
+        self.state = self._new_state(max(self.room, 2 * made))
         for name in OF_NODES:
             getattr(self.state, name)[:made] = snapshot[name]
         for name in OF_ALL:

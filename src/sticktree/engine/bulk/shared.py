@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.bulk.chain import ParallelChain
+from sticktree.engine.bulk.chain import BulkChain
 from sticktree.engine.bulk.laws import Leaf, SharedLaw
 from sticktree.engine.bulk.sums import SUMS, Sums, Tally
 from sticktree.engine.chain import Move
@@ -26,13 +26,11 @@ from sticktree.engine.shared.trunk import (
     split_leaf,
 )
 
-__all__ = ["SharedParallelChain"]
-
-ROOM = 256  # leaves that a state has room for at first
+__all__ = ["SharedBulkChain"]
 
 
-class SharedParallelChain(SharedNoise, ParallelChain):
-    """A Markov chain over trees and hyper-parameters; see `ParallelChain` for what it is given."""
+class SharedBulkChain(SharedNoise, BulkChain):
+    """A Markov chain over trees and hyper-parameters; see `BulkChain` for what it is given."""
 
     first_sweeps = 50
     kind = SUMS
@@ -52,7 +50,7 @@ class SharedParallelChain(SharedNoise, ParallelChain):
     def _take_over(self, chain: Chain, number: npt.NDArray[np.uint64]) -> None:
         self.words, self.factor = chain.words, chain.factor
         tree = chain.tree()
-        self.state = self._new_state(max(ROOM, 2 * tree.n_nodes))
+        self.state = self._new_state(max(self.room, 2 * tree.n_nodes))
         self.state.scalars[:] = chain.state.scalars
         self.state.levels[:] = chain.state.levels
         set_scales(self.state)
@@ -169,7 +167,7 @@ class SharedParallelChain(SharedNoise, ParallelChain):
         super()._load(snapshot)
         self.factor, self._products = snapshot["factor"].copy(), snapshot["products"].copy()
         nodes, slots = snapshot["nodes"], snapshot["slots"]
-        self.state = self._new_state(max(ROOM, 2 * nodes.size))
+        self.state = self._new_state(max(self.room, 2 * nodes.size))
         self.state.nodes[: nodes.size] = nodes
         self.state.leaves[: slots.size] = slots
         for name in ("sizes", "levels", "scalars"):
