@@ -32,7 +32,7 @@ NEAR = 0.01  # nats a row below the generating model
 TARGET = Target(300, "s")
 CAP = 180.0  # seconds after which the peer is stopped
 N_TEST = 20_000
-COMPONENTS = 1.5  # of the peer for each true cluster: it is not told how many there are
+COMPONENTS = 1.5  # of the peer for each true cluster, whose number it does not know
 EACH = 3  # iterations or sweeps from one look at the density to the next
 
 
@@ -143,10 +143,10 @@ def megabytes_of(n_rows: int, summaries: bool) -> float:
 
 def megabytes(n_rows: int, summaries: bool) -> float:
     """Fit and return the peak memory of this process."""
-    import sticktree.estimators.clusters
+    import sticktree.fit
     from sticktree import DFPMixture
 
-    sticktree.estimators.clusters.AT_ONCE = 0  # as it is where rows are very many
+    sticktree.fit.AT_ONCE = 0  # as it is where rows are very many
     mixture = DFPMixture(
         covariance_type="spherical",
         leaf_noise="shared",

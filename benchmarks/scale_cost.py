@@ -68,7 +68,7 @@ class Machines(NamedTuple):
     workers: int = 100
     rows: int = 10_000_000  # of each worker
     threads: int = 1  # of each worker
-    bytes_per_second: float = 125e6  # through the one place where all is told from
+    bytes_per_second: float = 125e6  # through the machine that coordinates
 
 
 class Predicted(NamedTuple):
@@ -86,7 +86,7 @@ class Predicted(NamedTuple):
 
 
 def predicted(parts: Parts, n_rows: int, cost: TaskCost, machines: Machines) -> Predicted:
-    """Return what a sweep would take, if its parts for so many rows on one thread are known.
+    """Return what a sweep would take, from its parts for ``n_rows`` rows on one thread.
 
     Passes are proportional to the rows of a worker. Of tasks only the processor time of scheduler
     and client counts: what workers do for them is shared by more workers than it was measured on.

@@ -147,7 +147,7 @@ class TaskCost(NamedTuple):
 
 
 def n_tasks(parts: int) -> int:
-    """Return how many tasks a pass over so many parts has."""
+    """Return how many tasks a pass over this number of parts has."""
     from sticktree.data.sources.dask.placement import FAN_IN
 
     tasks = 2 * parts
@@ -224,7 +224,7 @@ def local_workers(n_workers: int) -> Iterator[Any]:
 
     The client closes first, then the cluster. A heartbeat of a worker that is on its way meanwhile
     finds nobody, and Dask prints an error and its traceback for it. That says nothing if all went
-    well until then, so then the workers are told to keep it to themselves.
+    well until then, so the workers then log nothing.
     """
     from distributed import Client, LocalCluster
 

@@ -64,7 +64,7 @@ def compiling(quick: bool = False) -> Iterator[Row]:
 def _nowhere_to_write(folder: Path) -> dict[str, str]:
     """Return an environment in which numba finds no folder for its cache.
 
-    It tries several: the one it is told, beside the source, the user's. Each is a file here, so
+    It tries several: the one that is set, beside the source, the user's. Each is a file here, so
     that nobody can write there, not even root.
     """
     source = folder / "source"

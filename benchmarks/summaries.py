@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -34,15 +34,17 @@ from sticktree.checks import FloatArray
 from sticktree.metrics import dendrogram_purity, meeting_distance, variation_of_information
 from sticktree.posterior import (
     Draw,
-    Posterior,
     confidence,
     expected_loss,
     flat_clustering,
     labels_at,
 )
-from sticktree.posterior.agreement import best_level
 from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.flat import best_level
 from sticktree.processes import NestedRestaurant
+
+if TYPE_CHECKING:
+    from sticktree.engine.chain import ChainLike
 
 N_DRAWS = 64
 EXACT_ROWS = 5_000
@@ -68,7 +70,7 @@ def large(n_rows: int, quick: bool) -> Iterator[Row]:
     made = made_up(n_rows, 8 if quick else N_DRAWS)
     of_rows = f"of {n_rows:,} rows from {len(made.draws)} draws"
     mixture = as_fit(made)
-    seconds = seconds_of(lambda: mixture._summarise(None))
+    seconds = seconds_of(lambda: replace(mixture.fit_).summarised(most=n_rows))
     yield duration_row(f"consensus, level, flat labels and confidence {of_rows}", seconds, 60.0)
     start = time.perf_counter()
     flat = mixture.cluster(level=DEPTH)
@@ -124,7 +126,7 @@ def summary_megabytes(n_rows: int) -> float:
 
 def summed(made: MadeUp) -> DFPMixture:
     mixture = as_fit(made)
-    mixture._summarise(None)
+    mixture.fit_.summarised(most=len(made.data))
     return mixture
 
 
@@ -272,10 +274,10 @@ def as_fit(made: MadeUp, n_chains: int = 2, unlabelled: int = 0) -> DFPMixture:
     Behind each draw come ``unlabelled`` more that have kept no labels.
     """
     from sticktree.data import read_table
-    from sticktree.data.preparation import Preparation
-    from sticktree.inference.candidates import Candidates
-    from sticktree.inference.parameters import checked
-    from sticktree.posterior.diagnostics import diagnose
+    from sticktree.data.training import TrainingData
+    from sticktree.fit import Fit
+    from sticktree.inference.fitting import Plan, Sampled
+    from sticktree.inference.runner import Run
 
     mixture = DFPMixture(
         DEPTH + 1,
@@ -285,26 +287,19 @@ def as_fit(made: MadeUp, n_chains: int = 2, unlabelled: int = 0) -> DFPMixture:
         n_draws=len(made.draws) // n_chains,
         random_state=0,
     )
-    table = read_table(made.data)
-    preparation = Preparation.of(table.values, table.columns, standardize=True)
-    mixture._preparation, mixture.columns_ = preparation, table.columns
-    mixture._data = preparation.standardised(table.values)
-    specification = Candidates.of(checked(mixture._parameters()))
-    columns = preparation.describe(mixture._data[:1000], None)
-    mixture._model_ = specification.models(columns, None)[0][1]
-    mixture._rows = np.arange(len(made.data))
-    mixture._outside = mixture._data[:0]
-    mixture.n_features_in_, mixture.selection_ = made.data.shape[1], None
-    mixture.covariance_type_, mixture.leaf_noise_ = "spherical", "shared"
-    mixture.depth_ = DEPTH + 1
+    plan = Plan.of(mixture.model_parameters())
+    training = TrainingData.of_table(read_table(made.data), None, True, "gibbs")
+    columns = training.scaling.describe(training.data[:1000], None)
+    model = plan.candidates.models(columns, None)[0][1]
     chains = []
     for k in range(n_chains):
         chain = []
         for draw in made.draws[k::n_chains]:
             chain += [draw, *[draw.without_labels()] * unlabelled]
         chains.append(chain)
-    mixture.posterior_ = Posterior(chains, DEPTH)
-    mixture.diagnosis_ = diagnose(mixture.posterior_)
+    runs = [Run(cast("ChainLike", None), chain) for chain in chains]  # none goes on
+    mixture.fit_ = Fit(training, Sampled(model, None, runs, plan.schedule, True), None, {})
+    mixture.n_features_in_ = made.data.shape[1]
     return mixture
 
 

@@ -156,7 +156,7 @@ def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
         said.append((show, n_models))
         return nullcontext()
 
-    monkeypatch.setattr("sticktree.estimators.fitting.choosing", choosing)
+    monkeypatch.setattr("sticktree.inference.fitting.choosing", choosing)
     fit(uneven(5), depth=2)
     assert said == [(False, 3)]
 
@@ -169,9 +169,7 @@ def test_every_candidate_has_the_level_that_is_asked_for():
 
 def test_a_checkpoint_that_cannot_serve_is_refused_before_the_choice(tmp_path, monkeypatch):
     fit(uneven(5), covariance_type="diag", checkpoint=tmp_path)
-    monkeypatch.setattr(
-        "sticktree.estimators.fitting.select", lambda *_, **__: pytest.fail("chose")
-    )
+    monkeypatch.setattr("sticktree.inference.fitting.select", lambda *_, **__: pytest.fail("chose"))
     with pytest.raises(ValueError, match="holds a run with other"):
         fit(uneven(15), checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint needs an integer as random_state"):
@@ -195,7 +193,7 @@ def test_presets_make_no_choice():
 
 
 def candidates(level=None, **parameters):
-    specification = Candidates.of(checked(DFPMixture(**parameters)._parameters()))
+    specification = Candidates.of(checked(DFPMixture(**parameters).model_parameters()))
     found = specification.models((Column(), Column()), level)
     return specification, {name: model.depth for name, model in found}
 

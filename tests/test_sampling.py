@@ -12,9 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sticktree import DFPMixture
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.state import tree_of
-from sticktree.inference.sampling import Run, Schedule, sample
+from sticktree.inference.runner import Run, Schedule, sample
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning
+from tests.support.training import training_of
 
 MODEL = Model(np.ones(2), covariance_type="diag")
 
@@ -26,7 +27,9 @@ def rows(n_rows=20, seed=0):
 
 def start(n_chains=1, seed=0):
     data = (rows() - 4.5) / 4.5
-    return [Run.start(data, MODEL, s) for s in np.random.SeedSequence(seed).spawn(n_chains)]
+    return [
+        Run.start(training_of(data), MODEL, s) for s in np.random.SeedSequence(seed).spawn(n_chains)
+    ]
 
 
 def fit(data, **parameters):

@@ -5,6 +5,7 @@ Statistical checks use fixed seeds; where one could fail by chance, its rate is 
 
 import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_memory_is_bounded(fourth):
     sizes = []
     for seed in range(20, 26):
         quiet(mixture.partial_fit, batch_of(seed, 60), n_warmup=1, n_draws=1)
-        for run in mixture._runs:
+        for run in mixture.fit_.sampled.runs:
             sizes.append(run.chain.rows.squashed.blocks.n.size)
             assert sizes[-1] <= MOST_BLOCKS * 2 * run.chain.leaves.size
     assert max(sizes[-4:]) <= 2 * max(sizes[:4])
@@ -194,7 +195,8 @@ def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
     mixture = copy.deepcopy(fourth)
     for batch, z in ((4, -14.0), (5, 5.0)):
         far = Batch(batch, 200, -9.0, -2.0, 0.5, z, 3.0, 4.0, 0.2)
-        mixture.stream_ = mixture.stream_.plus(far)
+        stream, known = mixture.stream_.plus(far), mixture.fit_.summaries()
+        mixture.fit_ = replace(mixture.fit_, stream=stream).with_summaries(known)
         if batch == 4:
             one = "Batch 4 was not what those before it foresaw (z = -14.0): see stream_"
             words = head(Findings(mixture))
@@ -245,7 +247,7 @@ def assert_same(mixture, other):
     x = batch_of(8, 20)
     np.testing.assert_array_equal(mixture.score_samples(x), other.score_samples(x))
     states = [
-        [run.chain.rng.bit_generator.state["state"] for run in one._runs]
+        [run.chain.rng.bit_generator.state["state"] for run in one.fit_.sampled.runs]
         for one in (mixture, other)
     ]
     assert states[0] == states[1]

@@ -157,7 +157,7 @@ def test_models_by_name():
         ("ddt", DirichletDiffusionTree()),
         ("pydt", PitmanYorDiffusionTree()),
     ):
-        assert estimator_of({"model": name}).get_params() == preset._parameters()
+        assert estimator_of({"model": name}).get_params() == preset.model_parameters()
 
 
 WRONG = [

@@ -162,7 +162,7 @@ def test_gaps_are_filled(run, told):
         ("länge,width (cm)\n?,2\n3,4\n", [], "'--missing=?'"),
         ("länge,width (cm)\n1,2\n", ["--level", "4"], "--level must be an integer from 0 to 3"),
         ("länge,width (cm)\n1,2\n", ["-o", "run"], "--output run is a folder: give a file"),
-        ("länge,width (cm)\n1,2\n", ["-o", "new.csv"], "--output new.csv is there"),
+        ("länge,width (cm)\n1,2\n", ["-o", "new.csv"], "--output new.csv exists"),
         ("länge,width (cm)\n1,2\n", ["-o", "no/x.csv"], "there is no folder no"),
         ("länge,width (cm)\n1,2\n", ["--proba", "--impute"], "not allowed with argument"),
     ],
@@ -313,7 +313,7 @@ def test_pictures_are_drawn(run, told):
     for words in found:
         code, out, err = told(*words, "--dpi", "50")
         assert code == 0, err
-    from sticktree.cli.plot import KINDS
+    from sticktree.cli.show import KINDS
 
     files = [run.parent / "figures" / f"{kind}.png" for kind in KINDS]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
@@ -321,8 +321,8 @@ def test_pictures_are_drawn(run, told):
     assert (run.parent / "heatmap.pdf").read_bytes().startswith(b"%PDF")
     code, _, err = told("plot", "run", "--kind", "all", "-o", "figures")
     assert code == 2
-    assert "is there: choose another name or pass --overwrite" in err
-    assert "is there" in told("plot", "run")[2]
+    assert "exists: choose another name or pass --overwrite" in err
+    assert "exists" in told("plot", "run")[2]
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_a_report_is_written(run, told):
     assert "flowers.csv" in page
     code, _, err = told("report", "run", "-o", "report.html")
     assert code == 2
-    assert "is there" in err
+    assert "exists" in err
     assert told("report", "run")[1] == f"wrote {run.name}/report.html\n"
     assert told("report", "run", "-o", "-")[0] == 2
 

@@ -13,7 +13,7 @@ COLUMNS = (Column(), Column())
 
 
 def models(estimator):
-    return Candidates.of(checked(estimator._parameters())).models(COLUMNS, None)
+    return Candidates.of(checked(estimator.model_parameters())).models(COLUMNS, None)
 
 
 @pytest.mark.parametrize("divergence", ["log", "constant", "diffusion", LogDivergence()])

@@ -52,7 +52,7 @@ def test_a_model_with_a_name_of_its_own_is_that_of_the_table(name):
     preset = PRESETS[name]
     plain = {one: parameter.default for one, parameter in PARAMETERS.items()}
     expected = plain | preset.defaults | preset.fixed
-    assert CLASSES[name]()._parameters() == expected
+    assert CLASSES[name]().model_parameters() == expected
     named = signature(CLASSES[name])
     assert not named.keys() & preset.fixed.keys()
     assert preset.defaults.keys() <= named.keys()

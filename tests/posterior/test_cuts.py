@@ -7,7 +7,7 @@ import pytest
 
 from sticktree import Tree
 from sticktree.posterior import expected_loss, flat_clustering
-from sticktree.posterior.cuts import cut_of_least_loss
+from sticktree.posterior.flat import cut_of_least_loss
 from tests.support.trees import SHAPES, random_tree
 
 

@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-import sticktree.estimators.fitting
+import sticktree.fit
 from sticktree import DFPMixture
 from sticktree.posterior import Posterior
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
+from tests.support.models import of_depth
 
 PATHS = [(1, 1), (1, 2), (2, 1), (2, 2)]
 
@@ -27,7 +28,7 @@ def chains(make_draw):
             ]
             for rows in zip(log_joint, scales, strict=True)
         ]
-        return Posterior(draws, depth=2)
+        return Posterior(draws, of_depth(2))
 
     return make
 
@@ -162,9 +163,7 @@ def test_few_effective_draws_are_called_few():
 
 
 def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, blobs):
-    monkeypatch.setattr(
-        sticktree.estimators.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.21}, {})
-    )
+    monkeypatch.setattr(sticktree.fit, "diagnose", lambda posterior: Diagnosis({"noise": 1.21}, {}))
     with pytest.warns(ConvergenceWarning, match=r"R-hat of noise is 1\.21") as caught:
         mixture = DFPMixture(
             covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0
@@ -174,9 +173,7 @@ def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, b
 
 
 def test_fit_is_silent_where_chains_agree(monkeypatch, blobs):
-    monkeypatch.setattr(
-        sticktree.estimators.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.19}, {})
-    )
+    monkeypatch.setattr(sticktree.fit, "diagnose", lambda posterior: Diagnosis({"noise": 1.19}, {}))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DFPMixture(covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0).fit(

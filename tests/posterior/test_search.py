@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sticktree.posterior import expected_loss
-from sticktree.posterior.loss import as_clusterings, scale
+from sticktree.posterior.clusterings import as_clusterings, scale
+from sticktree.posterior.flat import _Table
 from sticktree.posterior.reseating import merge, relabel, sweep, value
-from sticktree.posterior.search import _Table
 
 LOSSES = ["vi", "binder"]
 

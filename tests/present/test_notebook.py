@@ -11,6 +11,7 @@ from sticktree import DFPMixture, Tree
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.diagnostics import Diagnosis
 from sticktree.present.notebook import html_of_fit
+from tests.support.models import of_depth
 from tests.support.trees import caterpillar, sample_consensus
 
 EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>\" & é"
@@ -64,7 +65,7 @@ def posterior():
         [draw_of([(1, 1), (1, 2), (2, 1)], log_joint=float(10 * c + d)) for d in range(4)]
         for c in range(2)
     ]
-    return Posterior(chains, depth=2)
+    return Posterior(chains, of_depth(2))
 
 
 # ---- trees -------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ def test_scalars_as_a_frame(posterior):
     for name, values in posterior.scalars().items():
         columns = [name] if values.ndim == 2 else [f"{name}[{k}]" for k in range(values.shape[2])]
         np.testing.assert_array_equal(frame[columns].to_numpy(), values.reshape(8, -1))
-    assert Posterior([[]], depth=2).to_frame().empty
+    assert Posterior([[]], of_depth(2)).to_frame().empty
 
 
 def test_posterior_page(posterior):
@@ -134,7 +135,7 @@ def test_posterior_page(posterior):
     assert "2 chains, 4 draws each" in page.text
     assert f"{posterior.to_frame()['log_joint'].mean():.4g}" in page.text
     assert "nodes[1]" in page.text
-    assert "0 draws each" in Page(Posterior([[]], depth=2)._repr_html_()).text
+    assert "0 draws each" in Page(Posterior([[]], of_depth(2))._repr_html_()).text
 
 
 def test_a_long_posterior_is_read_in_part():
@@ -146,7 +147,7 @@ def test_a_long_posterior_is_read_in_part():
             return super().scalars()
 
     draws = [draw_of([(1, 1), (2, 1)], parameters={"scales": np.ones(40)}, traced=("scales",))]
-    page = Page(Counted([draws * 1010] * 2, depth=2)._repr_html_())
+    page = Page(Counted([draws * 1010] * 2, of_depth(2))._repr_html_())
     assert Counted.asked <= 100
     assert "more are left out. From 49 draws of each chain" in page.text
 
@@ -158,17 +159,17 @@ def fitted(posterior, r_hat, **changes):
     """Return an estimator that looks as after a fit."""
     mixture = DFPMixture()
     known = {
-        "posterior_": posterior,
-        "tree_": sample_consensus(30),
-        "labels_": np.repeat([0, 1, 2], [5, 20, 5]),
-        "depth_": 3,
-        "covariance_type_": "full",
-        "leaf_noise_": "shared",
-        "selection_": None,
-        "diagnosis_": Diagnosis(r_hat, {}),
+        "posterior": posterior,
+        "tree": sample_consensus(30),
+        "labels": np.repeat([0, 1, 2], [5, 20, 5]),
+        "depth": 3,
+        "model": SimpleNamespace(covariance_type="full", leaf_noise="shared"),
+        "selection": None,
+        "stream": None,
+        "diagnosis": Diagnosis(r_hat, {}),
+        "training": SimpleNamespace(n_data=30, fitted_rows=np.arange(30)),
     }
-    for name, value in (known | changes).items():
-        setattr(mixture, name, value)
+    mixture.fit_ = SimpleNamespace(**known | changes)
     return mixture
 
 
@@ -197,7 +198,8 @@ def test_the_summary_says_what_was_found(posterior):
 
 def test_the_summary_says_what_is_wrong(posterior):
     chosen = SimpleNamespace(results=dict.fromkeys("abcd"))
-    mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection_=chosen, leaf_noise_="own")
+    model = SimpleNamespace(covariance_type="full", leaf_noise="own")
+    mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection=chosen, model=model)
     page = Page(html_of_fit(mixture))
     assert "The chains disagree: R-hat of c is 1.50" in page.text
     assert "each leaf with its own noise, full covariance: the best of 4 by leave" in page.text

@@ -10,6 +10,7 @@ from sticktree import Tree
 from sticktree.data import read_table
 from sticktree.posterior import Posterior
 from sticktree.posterior.diagnostics import Diagnosis
+from tests.support.models import of_depth
 
 NASTY = [
     "<script>window.hacked = 1</script>",
@@ -64,7 +65,7 @@ def mixture(table, *, tree=None, columns=None, labels=None, **more):
         "covariance_type_": "full",
         "leaf_noise_": "shared",
         "selection_": None,
-        "posterior_": Posterior([[]], depth=4),
+        "posterior_": Posterior([[]], of_depth(4)),
         "diagnosis_": Diagnosis({}, {}),
         "get_params": dict,
     }

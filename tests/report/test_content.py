@@ -1,6 +1,7 @@
 """What the page is made of, against naive twins."""
 
 import warnings
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,7 +112,7 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once():
     kept = np.flatnonzero(weight)
     labels = np.arange(14) % 3
     estimator = mixture(data, tree=linkage_tree(data[kept]), labels=labels)
-    estimator._rows = np.repeat(np.arange(14), weight)
+    estimator.fit_ = SimpleNamespace(training=SimpleNamespace(fitted_rows=kept))
     names = [f"r{i}" for i in range(14)]
     page = Page(build_report(estimator, names=names, classes=np.arange(14)))
     assert "Of the rows, 2 have weight 0 and are not in the tree." in page.texts("p")[0]
@@ -214,7 +215,12 @@ def test_a_fit_shows_its_chains_models_and_parameters(fit):
     row = {"name": "full, own, 3", "elpd": -31.26, "difference": 0.0, "se_difference": 0.0}
     row |= {"weight": 0.75, "n_bad_k": 1, "dropped_after": None}
     worse = row | {"name": "diag", "elpd": -40.0, "difference": -8.74, "dropped_after": 12}
-    estimator.selection_ = SimpleNamespace(table=[row, worse], results=dict.fromkeys("ab"))
+    selection = SimpleNamespace(table=[row, worse], results=dict.fromkeys("ab"))
+    known, sampled = (
+        estimator.fit_.summaries(),
+        replace(estimator.fit_.sampled, selection=selection),
+    )
+    estimator.fit_ = replace(estimator.fit_, sampled=sampled).with_summaries(known)
     page = Page(build_report(estimator, provenance={"seed": 7}))
     levels = page.table("Branches at each level of the drawn trees")[1:]
     nodes = estimator.posterior_.scalars()["nodes"].reshape(-1, len(levels))

@@ -67,7 +67,6 @@ def test_page_of_many_rows_says_how_many_it_has():
     from benchmarks.summaries import as_fit, made_up
 
     mixture = as_fit(made_up(2_000, 8))
-    mixture._summarise(None)
     names = [f"row {k}" for k in range(2_000)]
     whole = Content.of(Findings(mixture))
     part = Content.of(Findings(mixture, names=names), most_rows=500)

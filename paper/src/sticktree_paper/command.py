@@ -56,7 +56,7 @@ def run_reproduce(options: argparse.Namespace) -> None:
         if not Path(options.data).is_dir():
             raise ValueError(f"--data must be a folder, got {options.data}")
         os.environ["STICKTREE_DATA"] = options.data  # so that workers know it too
-    from sticktree.plotting.style import pyplot
+    from sticktree.plotting.base import pyplot
 
     pyplot().switch_backend("agg")  # files only: no window system needed
     from sticktree_paper import reproduce

@@ -31,7 +31,7 @@ DEPTH = 4
 LEAF_NOISE = {"aggregation": "own", "r15": "shared"}
 """What the data choose if they may."""
 FINE = 100
-"""Steps of the diffusion tree: so many that data hardly ever part at one time by chance."""
+"""Steps of the diffusion tree: with as many, data hardly ever part at one time by chance."""
 
 Mixture = TypeVar("Mixture", bound="DFPMixture")
 
@@ -93,7 +93,7 @@ def quietly_fitted(mixture: Mixture, data: Any) -> Mixture:
 
 
 def agreement(mixture: DFPMixture) -> str:
-    """Say how long chains were and how well they agree."""
+    """Describe how long chains were and how well they agree."""
     posterior = mixture.posterior_
     worst = max(mixture.diagnosis_.r_hat.values(), default=float("nan"))
     return f"{posterior.n_chains} chains of {posterior.n_draws} draws, largest R-hat {worst:.2f}"

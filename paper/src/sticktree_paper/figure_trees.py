@@ -112,11 +112,10 @@ def _draw_data(ax: Any, points: FloatArray, colour: FloatArray) -> None:
 
 
 def _draw_tree(ax: Any, title: str, fit: DFPMixture, classes: Any, colour: FloatArray) -> None:
-    """Draw the typical draw of a fit, and say in its title how it branches."""
+    """Draw the typical draw of a fit; its title has how it branches."""
     from sticktree.plotting import DendrogramDisplay
-    from sticktree.plotting.frame import Frame
+    from sticktree.plotting.canvas import Frame, draw_strip
     from sticktree.plotting.outline import Rows
-    from sticktree.plotting.strip import draw_strip
 
     draw = typical_draw(fit.posterior_.draws).tree
     tree, shape = with_rows(draw, fit.depth_), Shape.of(draw)
@@ -136,7 +135,7 @@ def _draw_tree(ax: Any, title: str, fit: DFPMixture, classes: Any, colour: Float
 
 
 def _caption(fits: Mapping[str, DFPMixture], parsimony: Mapping[str, Parsimony]) -> str:
-    """Say what is to be seen, and how the trees of all draws branch."""
+    """Describe what the figure shows, and how the trees of all draws branch."""
     text = [
         "Left: the data, coloured by the cluster they were made in. Then, for each model, the tree "
         "of a typical draw: of those with the median number of internal nodes, the likeliest. "
@@ -170,7 +169,7 @@ class Shape:
 
     Nodes that no datum passes and only children do not count, so trees of few and of many levels
     can be compared. Data that sit in an inner node are one more child of it; those that share a
-    leaf are not told apart.
+    leaf count once.
 
     Attributes
     ----------

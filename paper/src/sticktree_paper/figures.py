@@ -171,15 +171,14 @@ def _draw_row(
     resolution: int,
     n_draws: int | None,
 ) -> float | None:
-    """Draw the three panels of a fit; return the purity of the tree where there are classes."""
+    """Draw the three panels of a fit; return the purity of the tree if there are classes."""
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, DensityDisplay
+    from sticktree.plotting.base import open_frame, rows_of
     from sticktree.plotting.density import rows_shown
-    from sticktree.plotting.display import labels_of, rows_of
-    from sticktree.plotting.groups import read_groups
+    from sticktree.plotting.groups import labels_of, read_groups
     from sticktree.plotting.scatter import draw_points
-    from sticktree.plotting.style import open_frame
-    from sticktree.posterior.best import best_draw
+    from sticktree.posterior.clusterings import best_draw
 
     left, middle, right = row.subplots(1, 3, width_ratios=[1.0, 1.75, 1.0])
     DensityDisplay.from_estimator(fit, resolution=resolution, n_draws=n_draws, ax=right)
@@ -223,7 +222,7 @@ def _tidy(ax: Axes) -> None:
 
 
 def _caption_3(fits: Mapping[str, DFPMixture], purities: Mapping[str, float | None]) -> str:
-    """Say what is to be seen, and how it was made."""
+    """Describe what the figure shows, and how it was made."""
     colour = "class" if any(one is not None for one in purities.values()) else "cluster"
     text = [
         f"Left: the data, coloured by {colour}. Middle: the tree of one draw from the posterior; a "
@@ -242,7 +241,7 @@ def _caption_3(fits: Mapping[str, DFPMixture], purities: Mapping[str, float | No
 
 
 def _without_fit(figure: Callable[..., Made]) -> Callable[..., Made]:
-    """Return the function as those that fit are called: it takes no time whatever is asked."""
+    """Return a function of the parameters of figures that need a fit, which it does not use."""
 
     def make_it(*, quick: bool, n_jobs: int | None, progress: bool | None, **seed: int) -> Made:
         return figure(**seed)

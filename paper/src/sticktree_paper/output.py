@@ -133,7 +133,7 @@ class Folder:
         return found
 
     def _how(self) -> Iterable[str]:
-        """Say what each part was made with."""
+        """Yield what each part was made with."""
         for part, record in self._provenance()["parts"].items():
             found = record["packages"].items()
             packages = ", ".join(f"{name} {version}" for name, version in found)
@@ -185,7 +185,7 @@ def _plain(line: table1.Line) -> dict[str, Any]:
 
 
 def sweeps_of(length: Length) -> str:
-    """Say how long chains are, on which sets."""
+    """Describe how long chains are, and on which sets they are shorter."""
     text = f"{length.n_chains} of {length.n_warmup} + {length.n_draws} sweeps"
     shorter = {name: length.on(name).n_draws for name in SETS if length.on(name) != length}
     told = [f"{n} + {n} on {name}" for name, n in shorter.items()]

@@ -38,7 +38,7 @@ QUICK_SPLITS = 2
 
 @dataclass(frozen=True)
 class Job:
-    """What a part needs to know."""
+    """The settings that every part works with."""
 
     folder: Folder
     length: Length
@@ -51,7 +51,7 @@ class Job:
 
     @property
     def quick(self) -> bool:
-        """Whether it is only to be seen that all runs."""
+        """Whether the run only shows that everything works."""
         return self.length is QUICK
 
     def done(self, keys: Sequence[Key]) -> list[Result]:
@@ -88,7 +88,7 @@ def reproduce(
     folder : path, default="paper"
         Where everything goes. Results that it has of the same code, data and settings are used.
     quick : bool, default=False
-        Only show that all runs: a few sets and splits, and chains far too short to judge by.
+        Only show that everything works: a few sets and splits, and chains too short to judge by.
     sets : sequence of str or None
         Prepared sets of Table 1, see ``sticktree_paper.splits.SETS``; None are the paper's.
     n_splits : int or None
@@ -100,7 +100,7 @@ def reproduce(
     progress : bool or None
         Show what is being done; None does.
     tell : callable
-        What is told to the user, a line at a time.
+        Takes each line of progress.
 
     Returns
     -------

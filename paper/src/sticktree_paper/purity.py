@@ -113,7 +113,7 @@ def _spread(line: PurityLine, key: str) -> str:
 
 
 def _verdict(lines: Sequence[PurityLine]) -> str:
-    """Say which peers are purer than ours."""
+    """Name the peers whose trees are purer than ours."""
     ours = next((line for line in lines if line.method == OURS), None)
     if ours is None:
         return ""

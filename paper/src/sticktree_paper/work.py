@@ -131,7 +131,7 @@ def _purity(key: Key, length: Length) -> dict[str, float]:
 
 
 def _evidence(key: Key, length: Length) -> dict[str, float]:
-    """Return densities of what is fitted to one split, or told the classes on many."""
+    """Return densities of a mixture fitted to one split, or of class normals over many."""
     data = prepared(key.name)
     if key.method == CLASS_NORMALS:
         return class_normals(data, np.array(load(key.name).labels))
@@ -192,7 +192,7 @@ N_BOUND_SPLITS = 60
 
 
 def class_normals(data: FloatArray, classes: npt.NDArray[Any]) -> dict[str, float]:
-    """Return test densities when the class of every training row is told, over 60 splits.
+    """Return test densities when the class of every training row is known, over 60 splits.
 
     A mixture with one normal for each class: its share, mean and covariance among training rows.
     """
@@ -220,7 +220,7 @@ def _class_density(train: FloatArray, classes: npt.NDArray[Any], test: FloatArra
 
 
 def mixture_of(n_components: int, train: FloatArray, test: FloatArray) -> dict[str, float]:
-    """Return test and training density of a mixture of normals with so many components."""
+    """Return test and training density of a mixture of ``n_components`` normals."""
     from sklearn.mixture import GaussianMixture
 
     mixture = GaussianMixture(n_components, random_state=0).fit(train)

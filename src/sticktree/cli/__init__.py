@@ -10,6 +10,7 @@ import argparse
 import difflib
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,11 +25,11 @@ GROUP = "sticktree.commands"
 """The group of entry points that add commands."""
 COMMANDS = {
     "fit": ("sticktree.cli.fit:FIT", "learn a tree of clusters from a file"),
-    "summary": ("sticktree.cli.show:SUMMARY", "say in words what was found"),
+    "summary": ("sticktree.cli.show:SUMMARY", "what was found, in words"),
     "predict": ("sticktree.cli.predict:PREDICT", "clusters and densities of new rows"),
     "plot": ("sticktree.cli.show:PLOT", "pictures of the tree, the rows and the chains"),
     "export": ("sticktree.cli.show:EXPORT", "the tree for other programs"),
-    "evaluate": ("sticktree.cli.evaluate:EVALUATE", "how good it is: labels, test rows"),
+    "evaluate": ("sticktree.cli.evaluate:EVALUATE", "how good a run is: labels, test rows"),
     "cluster": ("sticktree.cli.predict:CLUSTER", "other flat clusters from the same fit"),
     "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
     "demo": (
@@ -41,6 +42,7 @@ COMMANDS = {
 APART = {"reproduce": "the paper's tables and figures, with every peer beside them"}
 """Commands of packages that are developed together with this one."""
 
+WIDTH = 100  # of the words at the head of a help text
 INTERRUPTED = "interrupted; files that were finished are kept"
 
 DESCRIPTION = """\
@@ -104,7 +106,8 @@ class CommandParser(Parser):
         if self.load is not None:
             command = self.load()
             self.load = None
-            self.description, self.epilog = command.description, command.epilog
+            self.description = textwrap.fill(command.description, WIDTH)
+            self.epilog = command.epilog
             command.add_arguments(self)
             self.set_defaults(run=command.run, command=self.prog.split()[-1], parser=self)
         return super().parse_known_args(args, namespace)

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["EVALUATE"]
 
 EVALUATE_EPILOG = """\
-What it tells depends on what there is:
+What is printed depends on what is given:
   always       leave-one-out log density of the rows of the fit, in their units
   labels       purity of the tree; adjusted Rand index, normalised mutual information and variation
-               of information of the flat clusters. They are those that fit was given with --label,
-               or a column of the data file that is named here
+               of information of the flat clusters. Labels are those of fit --label, or a column of
+               the data file that is named here
   test rows    their mean log density, and their clusters against their labels
 
 examples:
@@ -33,7 +33,7 @@ examples:
 WORDS = {
     "loo": "leave-one-out log density per row",
     "loo_se": "  its standard error",
-    "loo_bad": "  rows for which it is not to be trusted",
+    "loo_bad": "  rows for which it is unreliable",
     "purity_pairs": "dendrogram purity, over pairs of a class",
     "purity_leaves": "dendrogram purity, by leaves",
     "ari": "adjusted Rand index",
@@ -58,7 +58,7 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", type=int, metavar="L", help="level of the flat clusters [that of the fit]"
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
     add_reading(parser)
 
 
@@ -141,7 +141,7 @@ def _agreement(
     if level is not None:
         found = folder.by_level[level - 1] if level else np.zeros_like(found)
     result = _flat(labels, found)
-    of_tree = [labels[k] for k in np.unique(estimator._rows)]
+    of_tree = [labels[k] for k in estimator.fit_.training.fitted_rows]
     known = [label for label in of_tree if label is not None]
     if len(set(known)) == len(known):  # no two rows of one class
         return result
@@ -205,7 +205,7 @@ def _lines(result: dict[str, Any]) -> str:
 
 
 EVALUATE = Command(
-    "Tell how well a run foresees rows, and how well its tree and its clusters "
+    "Measure how well a run predicts rows, and how well its tree and its clusters "
     "agree with known labels.",
     add_evaluate,
     run_evaluate,

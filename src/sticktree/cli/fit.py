@@ -16,24 +16,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
-from sticktree.cli.fit_options import LASTING, add_options, estimator_of, lasting
+from sticktree.cli.fit_options import LASTING, OPTIONS, add_options, estimator_of, lasting
 from sticktree.cli.output import seed_of
 from sticktree.cli.run_folder import FILES, RunFolder, environment
-from sticktree.cli.table import (
-    READING,
-    LargeFile,
-    Rows,
-    check_shared,
-    checked_columns,
-    described,
-    is_large,
-    large_rows,
-    naming_options,
-    open_large,
-    read_rows,
-    rows_of,
-)
-from sticktree.data.sources.dask.session import ClusterLostError
+from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
@@ -45,17 +31,17 @@ __all__ = ["FIT"]
 
 FIT_EPILOG = """\
 The folder gets plain files:
-  clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
+  clusters.csv     every row: its cluster, how certain that is, and its cluster at every level
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
-  run.json         how it came to be: version, parameters, seed, hash of the data, platform, times
+  run.json         how it was made: version, parameters, seed, hash of the data, platform, times
 
 Numbers in a Parquet file, an npy file or an array of zarr that would take more than 256 MB of
 memory are read in chunks, unless --algorithm gibbs is asked for, which needs all rows in memory.
 
-A run that is stopped, by Ctrl-C or worse, goes on with --resume to the very draws it would have
-made; its options need not be given again.
+A run that is stopped, by Ctrl-C or by a crash, goes on with --resume to the draws that it would
+have made; its options need not be given again.
 
 examples:
   every column is data:
@@ -88,7 +74,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     )
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue a run that was stopped")
-    again.add_argument("--overwrite", action="store_true", help="replace a run that is there")
+    again.add_argument("--overwrite", action="store_true", help="replace a run that exists")
     parser.add_argument(
         "--keep-checkpoint",
         action="store_true",
@@ -116,24 +102,13 @@ def run_fit(options: argparse.Namespace) -> None:
     estimator = estimator_of(
         chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
     )
-    table: FileTable | LargeFile
-    if options.scheduler is not None:
-        check_shared(options.data, chosen)
-        table = open_large(options.data)
-    elif is_large(options.data, chosen):
-        table = open_large(options.data)
-    else:
-        table = read_rows(options.data, {k: chosen[k] for k in READING if k in chosen})
+    table = given_table(options.data, chosen, shared=options.scheduler is not None)
     if before is not None and table.source["sha256"] != before["data"]["sha256"]:
         raise ValueError(
             f"{options.data} is not the file that the run in {folder.path} was started with: its "
-            "content is another"
+            "content differs"
         )
-    if isinstance(table, LargeFile):
-        rows, columns = large_rows(table, chosen)
-    else:
-        rows = rows_of(table, chosen)
-        columns = checked_columns(rows, chosen)
+    rows, columns = in_roles(table, chosen)
     record = _record(options, chosen, table, rows, columns)
     if before is not None:
         kept = ("started", "seconds", "command", "environment")
@@ -150,20 +125,12 @@ def run_fit(options: argparse.Namespace) -> None:
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoppedError) as error:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
-        raise StoppedError(
-            f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
-        ) from None
-    except ClusterLostError as error:
-        record["seconds"] += time.monotonic() - began
-        folder.begin(record)
-        raise StoppedError(
-            f"{error.what}; go on with: sticktree fit -o {shlex.quote(options.output)} --resume "
-            "--scheduler and the address of a scheduler",
-            code=1,
-        ) from None
+        if isinstance(error, StoppedError):
+            raise
+        raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
     found = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
@@ -195,7 +162,7 @@ def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | N
         return folder.record
     if status == "running":
         raise ValueError(
-            f"--output {path} holds a run that was stopped: go on with --resume, start anew with "
+            f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
             "--overwrite, or choose another folder"
         )
     present = [name for name in FILES if (path / name).exists()]
@@ -213,10 +180,10 @@ def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if kept.get(name) != value:
             was = f"was {kept[name]}" if name in kept else "was not given"
-            option = "no-standardize" if name == "standardize" else name
+            flag = OPTIONS[name].flag if name in OPTIONS else f"--{name}"
             raise ValueError(
-                f"--{option} {was} when the run was started, and stays so with --resume: leave it "
-                "out, or start anew with --overwrite"
+                f"{flag} {was} when the run was started, and stays so with --resume: leave it "
+                "out, or start afresh with --overwrite"
             )
     return dict(kept)
 
@@ -228,7 +195,7 @@ def _record(
     rows: Rows,
     columns: Columns,
 ) -> dict[str, Any]:
-    """Return all that it takes to do the same again."""
+    """Return all that is needed to run it again."""
     return {
         "command": shlex.join(["sticktree", *options.argv]),
         "started": _now(),
@@ -258,9 +225,21 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
         _sample(estimator, rows)
         return
     from sticktree.data.sources.dask.lazy import connected, dask_table
+    from sticktree.data.sources.dask.session import ClusterLostError
 
-    with connected(options.scheduler):
-        _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+    try:
+        with connected(options.scheduler):
+            _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+    except ClusterLostError as error:
+        raise StoppedError(
+            f"{error.what}; go on with: {_resuming(options)} --scheduler and the address of a "
+            "scheduler",
+            code=1,
+        ) from None
+
+
+def _resuming(options: argparse.Namespace) -> str:
+    return f"sticktree fit -o {shlex.quote(options.output)} --resume"
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
@@ -269,10 +248,10 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
 
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():
-        # We tell these ourselves, in words for a terminal.
+        # These are printed in the words of the terminal.
         warnings.simplefilter("ignore", ColumnsWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # A fit that is interrupted keeps what it has. Here it is saved, and goes on another time.
+        # A fit that is interrupted keeps its draws. Here they are saved, and the run goes on later.
         warnings.filterwarnings("error", "interrupted", ConvergenceWarning)
         try:
             estimator.fit(rows.frame, sample_weight=rows.weights)
@@ -282,7 +261,7 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
 
 @contextmanager
 def _terminated_is_interrupted() -> Iterator[None]:
-    """Treat a polite request to end, as batch systems send it, like Ctrl-C."""
+    """Treat a request to end (SIGTERM), as batch systems send it, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

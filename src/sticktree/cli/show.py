@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.cli import Command
 from sticktree.cli.output import add_output, add_run, check_file, json_text, open_run, write_text
 from sticktree.data.sources.names import pick_column, split_list
+from sticktree.errors import ParameterError
 from sticktree.files import atomically
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ examples:
 def add_summary(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
 def run_summary(options: argparse.Namespace) -> None:
@@ -53,7 +54,7 @@ def run_summary(options: argparse.Namespace) -> None:
 
 
 SUMMARY = Command(
-    "Say what a run has found: the tree, its clusters and what is typical of them, "
+    "Print what a run has found: the tree, its clusters and what is typical of them, "
     "and whether the chains agree.",
     add_summary,
     run_summary,
@@ -78,7 +79,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="where the page goes [report.html in the run]"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     parser.add_argument("--title", help="the title of the page [the name of the data file]")
 
 
@@ -88,7 +89,7 @@ def run_report(options: argparse.Namespace) -> None:
     output = options.output or str(folder.path / "report.html")
     path = check_file(output, overwrite=options.overwrite)
     if path is None:
-        raise ValueError("--output must be a file, got -")
+        raise ParameterError("--output", "-", "a file")
     from sticktree.report import write_report
 
     write_report(
@@ -103,7 +104,7 @@ def run_report(options: argparse.Namespace) -> None:
 
 
 REPORT = Command(
-    "Write a page on which the tree, its clusters and rows can be explored.",
+    "Write a page on which to explore the tree, its clusters and the rows.",
     add_report,
     run_report,
     REPORT_EPILOG,
@@ -116,8 +117,8 @@ KINDS = {
     "dendrogram": "the tree, with supports, and the labels if there are any",
     "icicle": "the tree as nested areas",
     "heatmap": "the rows in the order of the tree",
-    "coclustering": "how often each two rows are together",
-    "traces": "the chains: what each scalar did",
+    "coclustering": "how often every two rows are in one cluster",
+    "traces": "the chains: the course of every scalar",
     "levels": "how many branches there are at each level",
     "scatter": "the rows along two columns, or two principal axes",
     "density": "rows, tree and density; for one or two columns",
@@ -133,7 +134,7 @@ DISPLAYS = {
 }
 PLOT_EPILOG = "kinds:\n" + "".join(f"  {kind:<13} {words}\n" for kind, words in KINDS.items())
 PLOT_EPILOG += """\
-  all           each of them that can be drawn, into a folder
+  all           every kind that can be drawn, into a folder
 
 examples:
     sticktree plot run
@@ -156,7 +157,7 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a file that ends in .png, .pdf or .svg; a folder for --kind all [in the run]",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     parser.add_argument(
         "--columns", type=split_list, metavar="A,B", help="one or two columns, for the density"
     )
@@ -166,7 +167,7 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
 def run_plot(options: argparse.Namespace) -> None:
     """Draw and write."""
     if not 10 <= options.dpi <= 2400:
-        raise ValueError(f"--dpi must be an integer from 10 to 2400, got {options.dpi}")
+        raise ParameterError("--dpi", options.dpi, "an integer from 10 to 2400")
     folder = open_run(options)
     columns = _columns(folder, options)
     if options.kind == "all":
@@ -185,7 +186,7 @@ def run_plot(options: argparse.Namespace) -> None:
             raise ValueError(f"--output must end in {', '.join(SUFFIXES)}, got {files[0]}")
         check_file(str(files[0]), overwrite=options.overwrite)
 
-    from sticktree.plotting.style import pyplot
+    from sticktree.plotting.base import pyplot
 
     plt = pyplot()
     plt.switch_backend("agg")  # files only: no window system needed
@@ -222,8 +223,6 @@ def _columns(folder: RunFolder, options: argparse.Namespace) -> list[str] | None
 
 def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
     """Return the picture of a kind."""
-    import numpy as np
-
     from sticktree import plotting
 
     estimator = folder.estimator
@@ -232,14 +231,14 @@ def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
     labels = folder.labels
     shown: dict[str, Any] = {}
     if kind in ("dendrogram", "icicle", "heatmap") and labels is not None:
-        shown["classes"] = [labels[k] for k in np.unique(estimator._rows)]
+        shown["classes"] = [labels[k] for k in estimator.fit_.training.fitted_rows]
     if kind == "scatter":
         shown["classes"] = labels
     return getattr(plotting, DISPLAYS[kind]).from_estimator(estimator, **shown).figure_
 
 
 PLOT = Command(
-    "Draw a run.",
+    "Draw pictures of a run.",
     add_plot,
     run_plot,
     PLOT_EPILOG,
@@ -250,10 +249,10 @@ PLOT = Command(
 
 EXPORT_EPILOG = """\
   newick   for phylogenetics programs: names, lengths and supports
-  linkage  SciPy's matrix: one merge a line (two clusters, height, size); to a file that ends
-           in .npy as an array, else as CSV
+  linkage  SciPy's matrix: one merge per line (two clusters, height, size); as an array if the
+           file's name ends in .npy, else as CSV
   json     arrays, for Tree.from_json
-  csv      one node a line: its parent, level, time, support and number of rows
+  csv      one node per line: its parent, level, time, support and number of rows
   graphml  for graph programs
 
 examples:
@@ -261,14 +260,14 @@ examples:
     sticktree export run --format linkage -o linkage.npy
     sticktree export run --format csv --min-support 0.5
 """
-LINES = 100_000  # of a table in one piece
+LINES = 100_000  # of a table that are written at once
 FORMATS = ("newick", "linkage", "json", "csv", "graphml")
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
-    parser.add_argument("--format", choices=FORMATS, required=True)
+    parser.add_argument("--format", choices=FORMATS, required=True, help="see below")
     add_output(parser)
     parser.add_argument(
         "--min-support",
@@ -282,7 +281,7 @@ def run_export(options: argparse.Namespace) -> None:
     """Write the tree."""
     path = check_file(options.output, overwrite=options.overwrite)
     if options.min_support is not None and not 0 <= options.min_support <= 1:
-        raise ValueError(f"--min-support must be a number from 0 to 1, got {options.min_support}")
+        raise ParameterError("--min-support", options.min_support, "a number from 0 to 1")
     tree = open_run(options).tree
     if options.min_support is not None:
         tree = tree.collapsed(options.min_support)
@@ -314,7 +313,7 @@ def _json(tree: Any) -> Iterator[str]:
 
 
 def _csv(tree: Any) -> Iterator[str]:
-    """Yield the frame as CSV in pieces, which pandas has no word for."""
+    """Yield the frame as CSV in pieces, which pandas cannot do itself."""
     frame = tree.to_frame()
     for first in range(0, len(frame), LINES):
         part = frame.iloc[first : first + LINES]
@@ -328,7 +327,7 @@ def _linkage(tree: Any) -> Iterator[str]:
 
 
 def _graphml(tree: Any) -> str:
-    graph = tree.to_networkx()  # says what to install if there is no networkx
+    graph = tree.to_networkx()  # raises with what to install if there is no networkx
     # GraphML has no lists.
     for attributes in (graph.graph, *(values for _, values in graph.nodes(data=True))):
         for key, value in list(attributes.items()):
@@ -349,7 +348,7 @@ WRITERS: dict[str, Any] = {
 
 
 EXPORT = Command(
-    "Write the tree of a run for other programs.",
+    "Write the tree of a run in a form that other programs read.",
     add_export,
     run_export,
     EXPORT_EPILOG,

@@ -33,7 +33,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 SIMULATE_EPILOG = f"""\
 The folder gets two files:
-  {DATA}   one row a datum: its columns x0, x1, … and the path to its leaf, such as 2.1.3
+  {DATA}   a row for each datum: its columns x0, x1, … and the path to its leaf, such as 2.1.3
   {TREE}  the tree as arrays (parent, level, count, and the leaf of each datum), the location of
              every node, and all parameters with the seed
 
@@ -63,7 +63,7 @@ def add_simulate(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="where the files go; - prints the table only [simulation]",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     add_seed(parser, default=None)
     tree = parser.add_argument_group("the tree")
     tree.add_argument(
@@ -247,14 +247,14 @@ def add_demo(parser: argparse.ArgumentParser) -> None:
         "--output",
         default="demo",
         metavar="FOLDER",
-        help="where the figures go; what is there is replaced [demo]",
+        help="where the figures go; files there are replaced [demo]",
     )
     add_seed(parser, default=4)
 
 
 def run_demo(options: argparse.Namespace) -> None:
     """Show sticks, a tree and a diffusion; then learn a tree."""
-    from sticktree.plotting.style import pyplot
+    from sticktree.plotting.base import pyplot
 
     pyplot().switch_backend("agg")  # files only: no window system needed
     folder = output_folder(Path(options.output), [], overwrite=True)
@@ -314,7 +314,7 @@ def _learned(folder: Path, seed: int) -> None:
         covariance_type="full", leaf_noise="own", n_warmup=1000, n_draws=1000, random_state=seed
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # it is said below
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is printed below
         mixture.fit(iris.data)
     print("The consensus of all draws; at which level branches meet, their rows, their support:\n")
     print(tree_text(mixture.tree_, max_lines=14))

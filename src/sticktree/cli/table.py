@@ -28,16 +28,12 @@ __all__ = [
     "LargeFile",
     "Rows",
     "add_reading",
-    "check_shared",
-    "checked_columns",
     "described",
-    "is_large",
-    "large_rows",
+    "given_table",
+    "in_roles",
     "naming_options",
-    "open_large",
     "read_rows",
     "reading_of",
-    "rows_of",
     "telling_options",
 ]
 
@@ -72,7 +68,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format",
         choices=["csv", "tsv", "parquet", "npy"],
-        help="[by the ending of the name, such as .csv, .tsv.gz or .parquet]",
+        help="format of the file [by its ending, such as .csv, .tsv.gz or .parquet]",
     )
     group.add_argument(
         "--delimiter",
@@ -87,14 +83,14 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--header",
         action="store_const",
         const=True,
-        help="the first row has names [unless it has numbers only]",
+        help="the first row holds names [unless it has numbers only]",
     )
     names.add_argument(
         "--no-header",
         dest="header",
         action="store_const",
         const=False,
-        help="the first row has data; columns are called x0, x1, …",
+        help="the first row holds data; columns are called x0, x1, …",
     )
     group.add_argument(
         "--missing",
@@ -102,7 +98,9 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         type=split_list,
         help="marks of missing values, such as ?,-999, besides empty cells, NA, NaN, null, …",
     )
-    group.add_argument("--encoding", metavar="NAME", help="such as latin-1 [utf-8]")
+    group.add_argument(
+        "--encoding", metavar="NAME", help="character encoding, such as latin-1 [utf-8]"
+    )
 
 
 def reading_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -111,7 +109,7 @@ def reading_of(options: argparse.Namespace) -> dict[str, Any]:
     if given["delimiter"] in SPOKEN:
         given["delimiter"] = SPOKEN[given["delimiter"]]
     if given["delimiter"] == "":
-        raise ValueError("--delimiter must be a character, got none")
+        raise ParameterError("--delimiter", "", "a character, tab, comma, semicolon or whitespace")
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -177,7 +175,26 @@ def _remedies(error: CellError, fitting: bool) -> str:
     return f"{mark} or --kinds {kind} or --drop {drop}"
 
 
-# ---- the columns in their roles -----------------------------------------------------------------
+# ---- the columns in their roles ----------------------------------------------------------------
+
+
+def given_table(
+    name: str, chosen: dict[str, Any], *, shared: bool = False
+) -> FileTable | LargeFile:
+    """Read a file, or open it if it is large or ``shared`` by the workers of a cluster."""
+    if shared:
+        check_shared(name, chosen)
+    if shared or is_large(name, chosen):
+        return open_large(name)
+    return read_rows(name, {k: chosen[k] for k in READING if k in chosen})
+
+
+def in_roles(table: FileTable | LargeFile, chosen: dict[str, Any]) -> tuple[Rows, Columns]:
+    """Give every column its role; errors come before any work."""
+    if isinstance(table, LargeFile):
+        return large_rows(table, chosen)
+    rows = rows_of(table, chosen)
+    return rows, checked_columns(rows, chosen)
 
 
 @dataclass(frozen=True)
@@ -275,7 +292,7 @@ def checked_columns(rows: Rows, chosen: dict[str, Any]) -> Columns:
     import numpy as np
 
     from sticktree.data import ColumnError, read_table
-    from sticktree.data.weights import expand
+    from sticktree.data.training import expand
     from sticktree.inference.candidates import check_noise
 
     empty = [name for name in rows.frame if rows.frame[name].isna().all()]

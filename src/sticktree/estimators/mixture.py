@@ -6,18 +6,17 @@ import os
 from typing import Any, Self
 
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClusterMixin
 
 from sticktree.checks import IntArray
-from sticktree.estimators.input import ColumnsWarning
-from sticktree.estimators.predictions import Predictions
-from sticktree.estimators.streaming import Streaming
-from sticktree.present.notebook import FitDiagram
+from sticktree.estimators.answers import FittedMixture
+from sticktree.estimators.fitting import fit_rows
+from sticktree.estimators.online import partial_fit_rows
+from sticktree.estimators.reading import ColumnsWarning
 
 __all__ = ["ColumnsWarning", "DFPMixture"]
 
 
-class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DFPMixture(FittedMixture):
     """A hierarchical mixture with the Dirichlet fragmentation process as its prior.
 
     Learns a posterior over trees by Markov chain Monte Carlo: hierarchical clusters, a density, and
@@ -117,6 +116,8 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
 
     Attributes
     ----------
+    fit_ : Fit
+        The result of the fit, which all other attributes are read from.
     posterior_ : Posterior
         All draws.
     tree_ : Tree
@@ -236,7 +237,8 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
         sample_weight : int array, shape (n_samples,), or None, default=None
             How often each row occurs; the same as repeating it.
         """
-        return self._fit(X, sample_weight, self.algorithm)
+        self.fit_ = fit_rows(self, X, sample_weight, self.algorithm)
+        return self
 
     def fit_predict(
         self,
@@ -247,16 +249,61 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
         """Fit, and return ``labels_``; see :meth:`fit`."""
         return self.fit(X, y, sample_weight=sample_weight).labels_
 
-    def _parameters(self) -> dict[str, Any]:
-        """Return the parameters of the model; presets have them without naming them."""
+    def partial_fit(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        *,
+        n_warmup: int = 20,
+        n_draws: int = 50,
+    ) -> Self:
+        """Go on with new rows, which are not kept beyond the next batch.
+
+        The first batch is fitted by the parallel sampler: it decides on units, columns and the
+        model. Of a later batch, every row is seated by its predictive probabilities; then all is
+        sampled for a bounded number of sweeps. The rows before are kept as blocks, the sums of
+        rows that were in one leaf, a few for each leaf: blocks move as a whole. Given the blocks
+        that is exact; that their rows never part again is what approximates.
+
+        ``posterior_`` then has the draws after this batch, and densities and predictions reflect
+        all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
+        ``stream_`` has a line for every batch; one that is far from what was foreseen is warned
+        of. If a batch fails or is interrupted, the mixture is as before it.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            New rows; NaN is missing.
+        y : object
+            Not used.
+        n_warmup : int, default=20
+            Sweeps of each chain after a later batch, before draws are kept.
+        n_draws : int, default=50
+            Draws of each chain that are kept then. Of the first batch both are those of the
+            mixture.
+
+        Warns
+        -----
+        DriftWarning
+            If the mean log density of the batch is more than 3.89 standard errors from what was
+            expected, which happens to 1 in 10,000 batches if the model is right.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2,
+        ...                      n_warmup=50, n_draws=50, random_state=0)
+        >>> for _ in range(3):
+        ...     X = rng.choice([0.0, 8.0], size=(100, 1)) + rng.normal(size=(100, 2))
+        ...     mixture = mixture.partial_fit(X)
+        >>> mixture.stream_.n_rows, mixture.labels_.size
+        (300, 100)
+        """
+        self.fit_ = partial_fit_rows(self, X, n_warmup, n_draws)
+        return self
+
+    def model_parameters(self) -> dict[str, Any]:
+        """Return the parameters of a :class:`DFPMixture`; presets have them without naming them."""
         return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether there are draws."""
-        return hasattr(self, "posterior_")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that entries may be missing."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -16,6 +16,7 @@ from sklearn.mixture import BayesianGaussianMixture
 from sklearn.neighbors import KernelDensity
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sticktree.blas import one_thread
 from sticktree.checks import (
     FloatArray,
     check_integer,
@@ -23,8 +24,7 @@ from sticktree.checks import (
     check_observed,
     is_integer,
 )
-from sticktree.inference.blas import one_thread
-from sticktree.inference.seeds import seed_sequence
+from sticktree.inference.runner import seed_sequence
 
 __all__ = [
     "DensityPeer",

@@ -50,8 +50,6 @@ class Rows:
     @classmethod
     def of(cls, tree: Tree) -> Rows:
         """Lay the data of a tree out in rows."""
-        if tree.n_data == 0:
-            raise ValueError("tree must have data, got a tree without any")
         tree = tree.pruned()
         position = tree.preorder[tree.leaf]
         order = np.argsort(position, kind="stable").astype(np.int32)

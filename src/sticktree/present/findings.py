@@ -46,15 +46,16 @@ class Classes:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Classes:
-        """Give classes numbers, sorted by size or as text; None and NaN are no class."""
-        known = [None if _is_missing(value) else value for value in values]
-        distinct = {value for value in known if value is not None}
-        numeric = all(isinstance(value, int | float | np.number) for value in distinct)
-        ordered = sorted(distinct) if numeric else sorted(distinct, key=str)
-        names = list(dict.fromkeys(str(value) for value in ordered))
-        place = {name: k for k, name in enumerate(names)}
-        code = [-1 if value is None else place[str(value)] for value in known]
-        return cls(np.array(code, dtype=np.int64), names)
+        """Give classes of any kind numbers, in their order; None, NaN and blanks are no class."""
+        known = [None if _is_missing(cell) else cell for cell in values]
+        distinct = {cell for cell in known if cell is not None}
+        try:
+            ordered = sorted(distinct)
+        except TypeError:
+            ordered = sorted(distinct, key=lambda cell: (str(type(cell)), str(cell)))
+        place = {cell: k for k, cell in enumerate(ordered)}
+        code = [-1 if cell is None else place[cell] for cell in known]
+        return cls(np.array(code, dtype=np.int64), [_name(cell) for cell in ordered])
 
     def count(self, rows: npt.NDArray[Any]) -> dict[str, int]:
         """Return how many of some rows are of each class, the most frequent first."""
@@ -132,7 +133,9 @@ class Findings:
     @cached_property
     def in_tree(self) -> npt.NDArray[np.int64]:
         """The row that each datum of the tree is: all but those of weight zero."""
-        return np.unique(getattr(self.fit, "_rows", np.arange(self.n_rows))).astype(np.int64)
+        fit = getattr(self.fit, "fit_", None)  # only mixtures have rows of weight zero
+        rows = np.arange(self.n_rows) if fit is None else fit.training.fitted_rows
+        return np.asarray(rows, dtype=np.int64)
 
     @cached_property
     def names(self) -> list[str] | None:
@@ -266,7 +269,16 @@ class Findings:
         }
 
 
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, float | np.floating):
-        return bool(np.isnan(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")  # pandas' missing values
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, float | np.floating):
+        return bool(np.isnan(cell))
+    if isinstance(cell, str):
+        return not cell.strip()
+    # What pandas and masked arrays have in place of a missing value is known by its type.
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType", "MaskedConstant")
+
+
+def _name(cell: Any) -> str:
+    """Return a class as text, 3 for 3.0: classes read from a file with gaps often are floats."""
+    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+    return str(int(cell) if whole else cell)

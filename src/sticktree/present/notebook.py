@@ -6,8 +6,7 @@ the size of the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
     from sticktree.tree import Tree
 
-__all__ = ["FitDiagram", "html_of_fit", "html_of_posterior", "html_of_tree"]
+__all__ = ["html_of_fit", "html_of_posterior", "html_of_tree"]
 
 WIDTH, HEIGHT = 680, 150  # of the picture of a tree
 MOST_BRANCHES = 150  # that it shows
@@ -29,7 +28,6 @@ NARROWEST = 0.8
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
 SIZES_SHOWN = 8  # of clusters
-MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
 TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:700px"
@@ -63,7 +61,7 @@ def html_of_posterior(posterior: Posterior) -> str:
     if posterior.n_draws == 0:
         return _block(head)
     thin = max(1, -(-posterior.n_draws // MOST_DRAWS))
-    few = type(posterior)([chain[::thin] for chain in posterior.chains], posterior.depth)
+    few = type(posterior)([chain[::thin] for chain in posterior.chains], posterior.model)
     rows = [
         (name, f"{values.mean():.4g}", f"{values.std():.2g}")
         for name, values in few.columns().items()
@@ -79,7 +77,7 @@ def html_of_posterior(posterior: Posterior) -> str:
 
 
 def html_of_fit(estimator: Any) -> str:
-    """Return a summary of a fit; nothing if there is none."""
+    """Return a summary of a fit; an empty text before the fit."""
     if not hasattr(estimator, "posterior_"):
         return ""
     found = Findings(estimator)
@@ -94,43 +92,6 @@ def html_of_fit(estimator: Any) -> str:
     ]
     rows = [(name, text) for name, text in rows if text]
     return _block(_table(None, rows), _details("tree", html_of_tree(estimator.tree_)))
-
-
-class FitDiagram:
-    """scikit-learn's diagram of an estimator with a summary of the fit beneath; a base class.
-
-    scikit-learn asks for ``_repr_html_inner`` or the bundle, as the front end prefers, and for
-    neither if its ``display`` is set to text.
-    """
-
-    def _repr_html_inner(self) -> str:
-        with _in_a_moment(self):
-            diagram = super()._repr_html_inner()  # type: ignore[misc]
-        return str(diagram + html_of_fit(self))
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        with _in_a_moment(self):
-            bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += html_of_fit(self)
-        return bundle
-
-
-@contextmanager
-def _in_a_moment(estimator: Any) -> Iterator[None]:
-    """Let scikit-learn's diagram of very many rows do without the names of new features.
-
-    To name them takes flat clusters at every level, some seconds each. The diagram takes an error
-    as none to show.
-    """
-    slow = np.size(getattr(estimator, "labels_", ())) > MOST_NAMED
-    if slow:
-        estimator.__dict__["get_feature_names_out"] = None
-    try:
-        yield
-    finally:
-        if slow:
-            del estimator.__dict__["get_feature_names_out"]
 
 
 def _picture(tree: Tree) -> str:

@@ -12,12 +12,25 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.present.words import number, shortened
 
-__all__ = ["Table", "Trait"]
+__all__ = ["Table", "Trait", "standardised"]
 
 LEAST_SDS = 0.5  # from the overall mean, for a column to be worth a word
 LEAST_EXCESS = 0.15  # of a category's share over that in all rows
 MOST_TRAITS = 3  # of a cluster
 NAME_LENGTH = 40
+
+
+def standardised(values: FloatArray) -> FloatArray:
+    """Return columns with mean 0 and standard deviation 1; constant ones are 0, gaps NaN."""
+    seen = np.isfinite(values)
+    size = np.where(seen, np.abs(values), 0.0).max(axis=0, initial=0.0)
+    part = np.where(seen, values, 0.0)
+    part /= np.where(size > 0, size, 1.0)  # so that squares of very large values stay finite
+    count = np.maximum(seen.sum(axis=0), 1)
+    part -= part.sum(axis=0) / count
+    spread = np.sqrt((np.where(seen, part, 0.0) ** 2).sum(axis=0) / count)
+    flat = spread <= 1e-12
+    return np.where(seen, np.where(flat, 0.0, part / np.where(flat, 1.0, spread)), np.nan)
 
 
 @dataclass(frozen=True)
@@ -114,16 +127,7 @@ class Table:
     @cached_property
     def distances(self) -> FloatArray:
         """The values in standard deviations from the mean; 0 where a column is constant."""
-        return np.stack([self._standard(d) for d in range(len(self.names))], axis=1)
-
-    def _standard(self, d: int) -> FloatArray:
-        column = self.values[:, d]
-        seen = column[~np.isnan(column)]
-        size = np.abs(seen).max(initial=0.0) or 1.0
-        part = column / size  # so that squares of very large values stay finite
-        away = part - (seen / size).mean() if seen.size else part
-        spread = np.sqrt(np.nanmean(away**2)) if seen.size else 0.0
-        return np.asarray(away * 0.0 if spread <= 1e-12 else away / spread)
+        return standardised(self.values)
 
     def traits(self, label: npt.NDArray[Any], n_clusters: int) -> list[list[Trait]]:
         """Return what is typical of each cluster: where it differs most from all rows, and how.
@@ -144,7 +148,7 @@ class Table:
         self, d: int, label: npt.NDArray[Any], cells: FloatArray, n_cells: npt.NDArray[Any]
     ) -> list[tuple[int, Trait]]:
         """Return the clusters whose means are far from that of all rows."""
-        away = self._standard(d)
+        away = standardised(self.values[:, [d]])[:, 0]
         size = np.abs(cells).max(initial=0.0) or 1.0
         every = np.maximum(n_cells, 1)
         mean = np.bincount(label, cells / size, minlength=n_cells.size) / every

@@ -28,7 +28,7 @@ def tree_text(tree: Tree | MassTree, *, max_lines: int = 40, width: int = 24) ->
     """Draw a tree, one node a line, with a bar for its data (or mass).
 
     Only children are left out. Where there are more than ``max_lines`` nodes, small ones are left
-    out as well: a node says how many branches are missing, or has dots behind it if all are.
+    out as well: a line gives the number of branches left out, or dots follow a node that lost all.
     Where one branch goes on and those beside it are all too small, only its beginning is shown, so
     a ladder of many steps takes one line.
 
@@ -165,7 +165,7 @@ def _indented(tree: Tree, lines: list[_Line]) -> list[str]:
 
 
 def _support(tree: Tree, line: _Line) -> str:
-    """Return the support of a node, if it says anything: a single datum is always a cluster."""
+    """Return the support of a node; a single datum is always a cluster and has none to show."""
     if tree.support is None or not line.node or tree.count[line.node] <= 1:
         return ""
     support = float(tree.support[line.node])

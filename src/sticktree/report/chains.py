@@ -21,7 +21,7 @@ Scalars = dict[str, npt.NDArray[Any]]
 
 MOST_TRACES = 8
 MOST_POINTS = 150  # of a line
-MOST_CHAINS = 6  # lines of a trace; more are not told apart
+MOST_CHAINS = 6  # lines of a trace; more cannot be told apart
 FIRST = ("log_joint", "concentration", "meeting_level")
 WIDTH, HEIGHT, EDGE = 240, 84, 4
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
-from sticktree.inference.blas import one_thread
 from sticktree.present.table import Table
 from sticktree.report.markup import packed, packed_column
 
@@ -32,7 +32,7 @@ def cloud(estimator: Any, rows: Table) -> dict[str, Any]:
         "places": [packed_column(axis.places) for axis in axes],
         "density": None,
     }
-    if all(axis.continuous for axis in axes) and hasattr(estimator, "_model_"):
+    if all(axis.continuous for axis in axes) and len(estimator.posterior_):
         content["density"] = _density(estimator, axes)
     return content
 
@@ -82,16 +82,12 @@ def _density(estimator: Any, axes: list[_Axis]) -> dict[str, Any]:
 
 def _log_predictive(estimator: Any, axes: list[_Axis], grid: FloatArray) -> FloatArray:
     """Return log densities of places on the axes, with respect to these places."""
-    from sticktree.posterior.levels import spread
-    from sticktree.posterior.prediction import log_predictive
-
     logs = np.array([axis.log for axis in axes])
     encoded = np.where(logs, grid * np.log(10.0), grid)
-    x = estimator._preparation.standardised(encoded)
-    draws = spread(estimator.posterior_.draws, MOST_DRAWS)
-    with one_thread():
-        log_density = log_predictive(x, draws, estimator._data, estimator._model_)
-    units = np.log(estimator._preparation.spread).sum() - logs.sum() * np.log(np.log(10.0))
+    scaling = estimator.fit_.training.scaling
+    predictive = estimator.posterior_.predictive.thinned(MOST_DRAWS)
+    log_density = predictive.log_density(scaling.standardised(encoded))
+    units = np.log(scaling.spread).sum() - logs.sum() * np.log(np.log(10.0))
     return np.asarray(log_density - units)
 
 

@@ -18,6 +18,7 @@ from sticktree.engine.common.priors import (
     log_gamma,
     log_inverse_gamma,
     log_inverse_wishart,
+    log_scales,
 )
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.messages import log_determinant
@@ -143,7 +144,7 @@ class SharedNoise:
         if model.discount is None:
             value += log_beta(d, *model.discount_prior)
         if model.scales == "per_level":
-            value += log_inverse_gamma(state.levels["scale"], *model.scale_prior)
+            value += log_scales(state.levels["scale"], *model.scale_prior)
         return float(value + self._log_prior_covariance())
 
     def _log_prior_covariance(self) -> float:
