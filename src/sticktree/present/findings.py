@@ -154,7 +154,7 @@ class Findings:
     @cached_property
     def columns(self) -> str:
         """What was fitted, in words."""
-        listed = self.fit.columns_.describe().split("\n")[0].removeprefix("columns: ")
+        listed = self.fit.columns_.listed()
         return f"{many(self.n_rows, 'row')}, {many(len(self.fit.columns_), 'column')}: {listed}"
 
     # ---- tree and clusters ----------------------------------------------------------------------
