@@ -6,7 +6,7 @@ import pytest
 from tests.support.bulk import leaves_with_anchors
 
 
-def test_missing_entries_are_drawn_from_their_law_given_the_others(rows_of, assert_mean):
+def test_missing_entries_are_drawn_from_their_law_given_the_others(rows_of):
     rng = np.random.default_rng(4)
     n = 4000
     x = np.full((n, 2), np.nan)

@@ -16,6 +16,7 @@ from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of
 from tests.support.own_chains import replace_rows
+from tests.support.statistics import assert_same_mean
 
 N_ROWS, N_DRAWS = 5, 1000
 N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "1600"))
@@ -27,7 +28,7 @@ N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "1600"))
     [("diag", 1, True), ("spherical", 2, False), ("full", 2, True)],
     ids=["diag with gaps", "spherical", "full with gaps"],
 )
-def test_sweeps_and_new_rows_together_keep_the_prior(form, depth, gaps, assert_same_mean):
+def test_sweeps_and_new_rows_together_keep_the_prior(form, depth, gaps):
     rng = np.random.default_rng([depth, gaps])
     floor = np.full(2, 0.0 if form == "full" else 0.2)
     priors = model_of(("gaussian",) * 2, form, depth, floor=floor)

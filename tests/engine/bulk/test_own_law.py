@@ -12,6 +12,7 @@ from sticktree.engine.bulk.laws import FullLaw, Leaf, VarianceLaw, log_masses, t
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
 from tests.columns import evidence
 from tests.columns.test_exact import setting_of
+from tests.support.statistics import assert_law
 
 ROWS = np.array([[0.1, 1.0], [0.4, -0.3], [1.8, 0.2], [0.7, 0.9]])
 HOLED = np.array([[0.1, np.nan], [np.nan, np.nan], [1.8, 0.2], [0.7, np.nan]])
@@ -107,7 +108,7 @@ def test_density_of_covariances_is_that_of_scipy():
         (2.0, 1e-150),
     ],
 )
-def test_truncated_gamma_numbers_follow_their_law(shape, bound, assert_law):
+def test_truncated_gamma_numbers_follow_their_law(shape, bound):
     rng = np.random.default_rng(int(shape))
     rate, size = 3.0, 1500
     floor = rate / bound
@@ -122,7 +123,7 @@ def test_truncated_gamma_numbers_follow_their_law(shape, bound, assert_law):
 
 
 @pytest.mark.parametrize(("form", "floor"), FORMS)
-def test_draws_follow_their_posterior(form, floor, assert_law):
+def test_draws_follow_their_posterior(form, floor):
     setting = setting_of(("gaussian",) * 2, form, 1, floor=floor)
     law, size, rng = law_of(setting), 2000, np.random.default_rng(3)
     kappa, a, b = setting.hyper

@@ -19,6 +19,7 @@ from sticktree.engine.shared.state import DISCOUNT, FACTOR, NOISE
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
 from tests.engine.test_geweke import PRIORS, functions, of_draw
+from tests.support.statistics import assert_frequencies, assert_same_mean
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])
 ALPHA = np.array([1.0, 0.7, 0.5])
@@ -60,9 +61,7 @@ def visits(chain, trees, n_draws, thin):
 @pytest.mark.parametrize(
     ("n_data", "depth", "discount"), [(2, 1, 0.0), (3, 2, 0.0), (4, 1, 0.3), (4, 2, 0.3)]
 )
-def test_trees_are_visited_as_the_posterior_says(
-    n_data, depth, discount, twin, rows_of, assert_frequencies
-):
+def test_trees_are_visited_as_the_posterior_says(n_data, depth, discount, twin, rows_of):
     setting = twin.Setting(ALPHA[:depth], discount, SCALE[: depth + 1], NOISE_VARIANCE)
     trees = list(enumerate_trees(n_data, depth))
     probabilities = twin.posterior(trees, DATA[:n_data], setting)
@@ -202,9 +201,7 @@ def new_data(chain, labels, x, rows_of):
     ],
     ids=["spherical", "full", "shared"],
 )
-def test_sweeps_and_new_data_together_keep_the_prior(
-    depth, dimension, choices, twin, rows_of, assert_same_mean
-):
+def test_sweeps_and_new_data_together_keep_the_prior(depth, dimension, choices, twin, rows_of):
     n_data = 4
     rng = np.random.default_rng([depth, dimension])
     model = Model(ALPHA[:depth], **PRIORS, **choices)

@@ -30,6 +30,7 @@ from sticktree.engine.shared.state import NOISE
 from sticktree.model import Column, Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree
+from tests.support.statistics import assert_frequencies
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])
 ALPHA = np.array([1.0, 0.7, 0.5])
@@ -259,9 +260,7 @@ def visits(chain, trees, sizes, n_draws, thin):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("depth", "discount", "n_blocks"), [(2, 0.3, 2)])
-def test_blocks_of_one_row_have_the_law_of_rows(
-    depth, discount, n_blocks, twin, rows_of, assert_frequencies
-):
+def test_blocks_of_one_row_have_the_law_of_rows(depth, discount, n_blocks, twin, rows_of):
     n_data = len(DATA)
     setting = twin.Setting(ALPHA[:depth], discount, SCALE[: depth + 1], NOISE_VARIANCE)
     trees = list(enumerate_trees(n_data, depth))
@@ -273,7 +272,7 @@ def test_blocks_of_one_row_have_the_law_of_rows(
 
 
 @pytest.mark.slow
-def test_a_block_has_the_law_of_rows_that_stay_together(twin, rows_of, assert_frequencies):
+def test_a_block_has_the_law_of_rows_that_stay_together(twin, rows_of):
     depth, discount = 2, 0.2
     data = np.array([[0.0, 0.3], [0.9, -0.2], [0.1, 1.5], [-0.4, 0.8]])
     setting = twin.Setting(ALPHA[:depth], discount, SCALE[: depth + 1], NOISE_VARIANCE)

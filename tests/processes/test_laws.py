@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from sticktree.processes import enumerate_trees, set_partitions
+from tests.support.checks import assert_rejected
 
 BELL = [1, 1, 2, 5, 15, 52, 203]
 
@@ -88,5 +89,5 @@ def test_no_data_make_one_tree():
         (2, math.inf, ("depth", "inf", "integer")),
     ],
 )
-def test_bad_sizes_are_named(n, depth, words, assert_rejected):
+def test_bad_sizes_are_named(n, depth, words):
     assert_rejected(lambda: list(enumerate_trees(n, depth)), *words)
