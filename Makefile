@@ -8,22 +8,31 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit bench bench-scale paper docs test-floors clean
+.PHONY: demo test lint types unit kernels-shared kernels-own bench bench-scale paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
 
-test: lint types unit ## everything that continuous integration checks
+# Two processes compile the kernels beside style and types, so that tests find most of them cached.
+test: $(VENV)/.dev ## everything that continuous integration checks
+	$(MAKE) -j2 kernels-own kernels-shared lint types
+	$(MAKE) unit
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
+kernels-shared kernels-own: kernels-%: $(VENV)/.dev
+	$(BIN)/python -m tests.support.warm $*
+
+# Each worker has a core to itself: what runs in it should not start threads of its own.
+unit: export OMP_NUM_THREADS := 1
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The data sets are not part of the project: export STICKTREE_DATA, a folder that has them.
 bench: $(VENV)/.dev ## speed against peers in the same process
@@ -32,15 +41,15 @@ bench: $(VENV)/.dev ## speed against peers in the same process
 bench-scale: $(VENV)/.dev ## the parallel sampler's targets, up to ten million rows; a quarter of an hour
 	$(BIN)/python -m benchmarks scale
 
-paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in paper/
-	$(BIN)/sticktree reproduce all -o paper
+paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in paper/results
+	$(BIN)/sticktree reproduce all -o paper/results
 
 docs: $(VENV)/.docs ## the documentation, in docs/_build/html; a warning is an error
 	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 test-floors: ## the tests with the oldest dependencies that pyproject.toml admits
 	$(PYTHON) -m venv $(VENV)-floors
-	$(VENV)-floors/bin/python -m pip install --quiet --constraint floors.txt -e ".[test]"
+	$(VENV)-floors/bin/python -m pip install --quiet --constraint floors.txt -e ".[test]" -e paper
 	$(VENV)-floors/bin/python -m pytest
 
 $(VENV)/.created:
@@ -53,12 +62,12 @@ $(VENV)/.plot: $(VENV)/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet -e ".[plot]"
 	@touch $@
 
-$(VENV)/.paper: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet -e ".[plot,data]"
+$(VENV)/.paper: $(VENV)/.created pyproject.toml paper/pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[plot,data]" -e paper
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet -e ".[test,lint]"
+$(VENV)/.dev: $(VENV)/.created pyproject.toml paper/pyproject.toml
+	$(BIN)/python -m pip install --quiet -e ".[test,lint]" -e paper
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.created pyproject.toml
@@ -66,4 +75,4 @@ $(VENV)/.docs: $(VENV)/.created pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) $(VENV)-floors build dist demo paper docs/_build docs/examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-floors build dist demo paper/results docs/_build docs/examples docs/api/generated docs/api/backreferences .pytest_cache .mypy_cache .ruff_cache

@@ -9,50 +9,43 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from benchmarks import (
-    answers,
-    compiling,
-    convergence,
     engine,
-    growth,
-    imports,
-    imputation,
-    memory,
     mixing,
-    processes,
     scale_chunks,
     scale_cold,
     scale_cost,
     scale_dask,
-    scale_growth,
-    scale_memory,
     scale_sweep,
-    scale_tasks,
+    start,
     stream,
     summaries,
 )
-from benchmarks.table import HEADER, Row
+from benchmarks.measure import HEADER, Row
 
 PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
-    "imports": imports.rows,
-    "processes": processes.rows,
-    "engine": engine.rows,
-    "growth": growth.rows,
-    "memory": memory.rows,
-    "compiling": compiling.rows,
-    "mixing": mixing.rows,
-    "convergence": convergence.rows,
-    "imputation": imputation.rows,
-    "answers": answers.rows,
-    "summaries": summaries.rows,
-    "stream": stream.rows,
-    "scale_sweep": scale_sweep.rows,
-    "scale_cold": scale_cold.rows,
-    "scale_growth": scale_growth.rows,
-    "scale_memory": scale_memory.rows,
-    "scale_dask": scale_dask.rows,
-    "scale_chunks": scale_chunks.rows,
-    "scale_tasks": scale_tasks.rows,
-    "scale_cost": scale_cost.rows,
+    part.__name__: part
+    for part in (
+        start.imports,
+        engine.processes,
+        engine.engine,
+        engine.growth,
+        start.memory,
+        start.compiling,
+        mixing.mixing,
+        mixing.convergence,
+        mixing.imputation,
+        summaries.answers,
+        summaries.summaries,
+        stream.stream,
+        scale_sweep.scale_sweep,
+        scale_cold.scale_cold,
+        scale_sweep.scale_growth,
+        scale_cold.scale_memory,
+        scale_dask.scale_dask,
+        scale_chunks.scale_chunks,
+        scale_dask.scale_tasks,
+        scale_cost.scale_cost,
+    )
 }
 SCALE = "scale"  # names all parts that begin so; they take long, and are run when asked for
 

@@ -1,4 +1,7 @@
-"""What a sweep costs: against a peer's E-step, against itself with a deep tree, and in itself."""
+"""What a sweep costs, how that grows with the rows, and what drawing from the processes costs.
+
+Against a peer's E-step, against itself with a deep tree, and against the least it could cost.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,36 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from benchmarks.chains import default_chain, n_leaves, warm
-from benchmarks.folder import TITLES, on_data, standardised
-from benchmarks.synthetic import crowd
-from benchmarks.table import Row, duration_row, ratio_row
-from benchmarks.timing import median, race, seconds_of
+from benchmarks.data import (
+    TITLES,
+    crowd,
+    default_chain,
+    grid,
+    n_leaves,
+    on_data,
+    standardised,
+    warm,
+)
+from benchmarks.measure import (
+    Row,
+    Target,
+    duration,
+    duration_row,
+    median,
+    race,
+    ratio_row,
+    seconds_of,
+    slope,
+    verdict,
+)
 from sticktree.checks import FloatArray
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
+from sticktree.jit import jit
 from sticktree.model import Model
+from sticktree.processes import NestedRestaurant, RecursiveSticks
 
 # Times per sweep of FBM (Neal's Flexible Bayesian Modelling), measured elsewhere.
 FBM = {
@@ -29,7 +51,7 @@ FBM = {
 MILLISECONDS = {"r15": 0.6, "d31": 4.5}
 
 
-def rows(quick: bool = False) -> Iterator[Row]:
+def engine(quick: bool = False) -> Iterator[Row]:
     share = 20 if quick else 1
     yield datum_moves(100_000 // share, 2, 100)
     yield datum_moves(20_000 // share, 16, 50)
@@ -102,3 +124,85 @@ def whole_sweep(name: str, n_sweeps: int) -> Iterator[Row]:
         yield duration_row(what, seconds, MILLISECONDS[name], "ms", peer=FBM[name])
 
     yield from on_data(name, what, measure)
+
+
+EXPONENT = Target(1.1)
+SIDE = 4
+# So small that clusters far apart need no second leaf, however many rows there are.
+CONCENTRATION = 0.01
+
+
+def growth(quick: bool = False) -> Iterator[Row]:
+    sizes = (300, 1_000, 3_000) if quick else (1_000, 10_000, 100_000)
+    model = Model(
+        np.ones(3),
+        covariance_type="spherical",
+        precision_prior=(1.0, 0.01),
+        concentration=CONCENTRATION,
+    )
+    seconds, leaves = [], []
+    with threadpool_limits(limits=1):
+        for n_rows in sizes:
+            rng = np.random.default_rng(0)
+            chain = warm(Chain(grid(n_rows, SIDE, rng), model, rng), 20)
+            seconds.append(median([seconds_of(chain.sweep) for _ in range(15)]))
+            leaves.append(n_leaves(chain))
+    exponent = slope(sizes, seconds)
+    yield Row(
+        "time per sweep, exponent in the number of rows: "
+        + ", ".join(f"{n:,} ({k} leaves)" for n, k in zip(sizes, leaves, strict=True)),
+        ours=", ".join(duration(taken) for taken in seconds),
+        figure=f"{exponent:.2f}",
+        target=str(EXPONENT),
+        verdict=verdict(EXPONENT.met(exponent)),
+    )
+
+
+@jit
+def plain_restaurant(alpha: float, discount: float, uniform: FloatArray) -> int:
+    """Seat data in one restaurant by walking along the tables, the textbook way."""
+    count = np.zeros(uniform.size, dtype=np.int64)
+    table = np.empty(uniform.size, dtype=np.int64)
+    n_tables = 0
+    for i in range(uniform.size):
+        left = uniform[i] * (i + alpha)
+        k = 0
+        while k < n_tables and left >= count[k] - discount:
+            left -= count[k] - discount
+            k += 1
+        n_tables = max(n_tables, k + 1)
+        count[k] += 1
+        table[i] = k
+    return n_tables
+
+
+def processes(quick: bool = False) -> Iterator[Row]:
+    for discount in (0.0, 0.3):
+        yield sticks(discount)
+    for discount in (0.0, 0.3):
+        yield restaurant(discount)
+
+
+def sticks(discount: float) -> Row:
+    rng = np.random.default_rng(0)
+    law = RecursiveSticks(1.0, depth=5, discount=discount)
+    return ratio_row(
+        f"1,000,000 paths of depth 5 from recursive sticks, d = {discount:g}, "
+        "vs 5,000,000 uniforms",
+        *race(lambda: law.sample_paths(1_000_000, rng), lambda: rng.random(5_000_000)),
+        target=10,
+    )
+
+
+def restaurant(discount: float) -> Row:
+    rng = np.random.default_rng(0)
+    law = NestedRestaurant(1.0, depth=5, discount=discount)
+    return ratio_row(
+        f"100,000 data in the nested restaurant of depth 5, d = {discount:g}, "
+        "vs one plain restaurant in numba",
+        *race(
+            lambda: law.sample(100_000, rng),
+            lambda: plain_restaurant(1.0, discount, rng.random(100_000)),
+        ),
+        target=3,
+    )

@@ -9,14 +9,20 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.fresh import in_fresh_process
-from benchmarks.memory import peak_bytes
-from benchmarks.synthetic import crowd
-from benchmarks.table import Row, Target, duration, verdict
-from benchmarks.timing import median, seconds_of
+from benchmarks.data import crowd
+from benchmarks.measure import (
+    Row,
+    Target,
+    duration,
+    in_fresh_process,
+    median,
+    peak_bytes,
+    seconds_of,
+    verdict,
+)
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table
-from sticktree.data.sources.chunks.rows import ChunkedRows
+from sticktree.data.sources.chunk_rows import ChunkedRows
+from sticktree.data.sources.prepared import PreparedTable, measure_table
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import Rows, ThreadedRows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
@@ -27,7 +33,7 @@ SWEEPS = Target(1.5)
 MEMORY = Target(1.1)  # of what is stated; the rest is stacks of threads and what malloc keeps
 
 
-def rows(quick: bool = False) -> Iterator[Row]:
+def scale_chunks(quick: bool = False) -> Iterator[Row]:
     n_rows = 40_000 if quick else 4_000_000
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "rows.npy"

@@ -1,4 +1,4 @@
-"""From a cold start to the density of the model that made the rows, against a peer."""
+"""A fit of very many rows: from a cold start to the true density, and its peak memory."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ import numpy as np
 from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
-from benchmarks.load import load
-from benchmarks.scale_chains import scale_model
-from benchmarks.scale_data import Clusters, clusters
-from benchmarks.table import Row, Target, duration, verdict
+from benchmarks.measure import (
+    Row,
+    Target,
+    duration,
+    in_fresh_process,
+    machine_load,
+    peak_bytes,
+    skipped,
+    verdict,
+)
+from benchmarks.scale_data import Clusters, clusters, scale_model
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import ThreadedRows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
@@ -24,7 +31,7 @@ NEAR = 0.01  # nats a row below the generating model
 TARGET = Target(300, "s")
 CAP = 180.0  # seconds after which the peer is stopped
 N_TEST = 20_000
-COMPONENTS = 1.5  # of the peer for each true cluster: it is not told how many there are
+COMPONENTS = 1.5  # of the peer for each true cluster, whose number it does not know
 EACH = 3  # iterations or sweeps from one look at the density to the next
 
 
@@ -41,7 +48,7 @@ class Reached(NamedTuple):
         return f"{duration(self.seconds)}{found} ({self.size} in use)"
 
 
-def rows(quick: bool = False) -> Iterator[Row]:
+def scale_cold(quick: bool = False) -> Iterator[Row]:
     n_rows, n_clusters, cap = (50_000, 20, 10.0) if quick else (1_000_000, 100, CAP)
     for equal in (True, False):
         made = clusters(n_rows, 2, n_clusters, equal=equal, n_test=N_TEST)
@@ -56,7 +63,7 @@ def rows(quick: bool = False) -> Iterator[Row]:
             f"of {'equal' if equal else 'unequal'} weights, vs BayesianGaussianMixture",
             str(ours),
             str(its),
-            f"{'' if its.done else '< '}{ours.seconds / its.seconds:.2f} ({load()})",
+            f"{'' if its.done else '< '}{ours.seconds / its.seconds:.2f} ({machine_load()})",
             f"{TARGET}, and faster",
             verdict(met),
         )
@@ -71,7 +78,7 @@ def our_time(made: Clusters, cap: float, n_threads: int = 2) -> Reached:
     chain = SharedParallelChain(rows, model, np.random.default_rng(0))
     while True:
         for _ in range(EACH):
-            chain.sweep()
+            chain.sweep(tune=True)
         now = time.perf_counter()
         seconds = now - start - looked
         draw = chain.draw(False)
@@ -102,3 +109,53 @@ def peer_time(made: Clusters, cap: float) -> Reached:
             if gap <= NEAR or seconds > cap:
                 in_use = int((peer.weights_ * len(made.data) >= 1.0).sum())
                 return Reached(seconds, gap, gap <= NEAR, in_use)
+
+
+PEAK = Target(1500, "MB")
+SWEEPS = 6
+
+
+def scale_memory(quick: bool = False) -> Iterator[Row]:
+    n_rows = 200_000 if quick else 10_000_000
+    try:
+        import resource  # noqa: F401
+    except ImportError:
+        yield skipped("peak memory", "this system does not tell")
+        return
+    for until, summaries in (("its end", False), ("a tree of all rows is asked for", True)):
+        before = megabytes_of(1_000, summaries)
+        peak = megabytes_of(n_rows, summaries)
+        each = 1e6 * (peak - before) / n_rows
+        yield Row(
+            f"peak memory of a process that fits {n_rows:,}×2, its rows included, until {until}",
+            f"{peak:,.0f} MB",
+            "",
+            f"{each:.0f} bytes a row above the {before:,.0f} MB of 1,000 rows",
+            "" if summaries else str(PEAK),
+            "" if summaries else verdict(PEAK.met(peak)),
+        )
+
+
+def megabytes_of(n_rows: int, summaries: bool) -> float:
+    return in_fresh_process("benchmarks.scale_cold", "megabytes", n_rows, summaries)
+
+
+def megabytes(n_rows: int, summaries: bool) -> float:
+    """Fit and return the peak memory of this process."""
+    import sticktree.fit
+    from sticktree import DFPMixture
+
+    sticktree.fit.AT_ONCE = 0  # as it is where rows are very many
+    mixture = DFPMixture(
+        covariance_type="spherical",
+        leaf_noise="shared",
+        n_chains=1,
+        n_warmup=SWEEPS // 2,
+        n_draws=SWEEPS // 2,
+        algorithm="parallel",
+        random_state=0,
+        progress=False,
+    ).fit(clusters(n_rows, 2, 100).data)
+    if summaries:
+        _ = mixture.tree_
+    return peak_bytes() / 1e6

@@ -1,4 +1,4 @@
-"""What a sweep of the parallel sampler costs: against a peer, more leaves, one more thread."""
+"""What a sweep of the parallel sampler costs, and how that grows with the number of rows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ import numpy as np
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
 
-from benchmarks.load import busy, load
-from benchmarks.scale_chains import PlantedChain, planted
-from benchmarks.scale_data import Clusters, clusters
-from benchmarks.table import Row, Target, duration, ratio_row, verdict
-from benchmarks.timing import in_turn, median
+from benchmarks.measure import (
+    Row,
+    Target,
+    busy,
+    duration,
+    in_turn,
+    machine_load,
+    median,
+    processor_seconds,
+    ratio_row,
+    slope,
+    verdict,
+)
+from benchmarks.scale_data import Clusters, PlantedChain, clusters, planted
 from sticktree.checks import FloatArray
 from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.partition import partition
@@ -30,7 +39,7 @@ SWEEPS = 5  # in a row, for each iteration of the peer
 FASTER = Target(1.7, "×", at_least=True)
 
 
-def rows(quick: bool = False) -> Iterator[Row]:
+def scale_sweep(quick: bool = False) -> Iterator[Row]:
     share, rounds = (20, 1) if quick else (1, 3)
     chains = {}
     for n_rows, dimension, n_leaves in ((1_000_000, 2, 100), (200_000, 16, 50)):
@@ -63,7 +72,7 @@ def against_em(chain: PlantedChain, made: Clusters, rounds: int) -> Row:
         seconds = in_turn(lambda: sweep(chain, SWEEPS), iteration, rounds=rounds)
     ours, its = median(seconds[0]) / SWEEPS, median(seconds[1])
     row = ratio_row(what, ours, its, target=0.15)
-    return replace(row, figure=f"{ours / its:.3f} ({load()})")
+    return replace(row, figure=f"{ours / its:.3f} ({machine_load()})")
 
 
 def sweep(chain: PlantedChain, times: int) -> None:
@@ -118,7 +127,7 @@ def one_thread_more(chain: PlantedChain, rounds: int) -> Row:
         f"parallel sweep, 2 threads vs 1, {title(chain)}; fastest of {rounds}",
         duration(min(two)),
         duration(min(one)),
-        f"{ratio:.2f}× ({load()}; the machine gives {possible:.2f}× to arithmetic)",
+        f"{ratio:.2f}× ({machine_load()}; the machine gives {possible:.2f}× to arithmetic)",
         str(FASTER),
         "not judged: others want the cores" if busy() else verdict(FASTER.met(ratio)),
     )
@@ -154,7 +163,7 @@ def incomplete(made: Clusters, rounds: int) -> Row:
         min(seconds[1]),
         0.0,
     )
-    return replace(row, figure=f"{row.figure} ({load()})", target="", verdict="")
+    return replace(row, figure=f"{row.figure} ({machine_load()})", target="", verdict="")
 
 
 def more_leaves(few: PlantedChain, made: Clusters, n_rows: int, rounds: int) -> Iterator[Row]:
@@ -184,7 +193,7 @@ def more_leaves(few: PlantedChain, made: Clusters, n_rows: int, rounds: int) -> 
         ):
             seconds = in_turn(ours, its, rounds=rounds)
             row = ratio_row(name, min(seconds[0]), min(seconds[1]), target or 0.0)
-            row = replace(row, figure=f"{row.figure} ({load()})")
+            row = replace(row, figure=f"{row.figure} ({machine_load()})")
             yield row if target else replace(row, target="", verdict="")
 
 
@@ -204,4 +213,35 @@ def overlapping(told: Components, copies: int) -> Components:
         precision=precision,
         limit=np.zeros(size, dtype=np.uint64),  # no leaf has an anchor, nor turns rows away
         anchor=np.full(size, NO_RANK),
+    )
+
+
+EXPONENT = Target(1.05)
+LEAVES = 100
+
+
+def scale_growth(quick: bool = False) -> Iterator[Row]:
+    """Fit the exponent of the whole sweep, of which the coordinator's share does not grow.
+
+    It is that of processor time on one thread: what else the machine does matters little.
+    """
+    sizes = (10_000, 30_000, 100_000) if quick else (10_000, 100_000, 1_000_000, 10_000_000)
+    seconds, leaves = [], []
+    with threadpool_limits(limits=1):
+        for n_rows in sizes:
+            chain = planted(clusters(n_rows, 2, LEAVES), 1, n_sweeps=0)
+            # Few rows choose several times in a sweep; here they choose once, as many do.
+            chain.n_rounds = 1
+            chain.sweep()
+            rounds = 5 if n_rows > 1_000_000 else 15
+            seconds.append(median([processor_seconds(chain.sweep) for _ in range(rounds)]))
+            leaves.append(chain.leaves.size)
+    exponent, last = slope(sizes, seconds), slope(sizes[-2:], seconds[-2:])
+    yield Row(
+        "parallel sweep, 1 thread, exponent in the number of rows: "
+        + ", ".join(f"{n:,} ({k} leaves)" for n, k in zip(sizes, leaves, strict=True)),
+        ours=", ".join(duration(taken) for taken in seconds),
+        figure=f"{exponent:.2f}, {last:.2f} over the last step ({machine_load()})",
+        target=str(EXPONENT),
+        verdict=verdict(EXPONENT.met(exponent)),
     )

@@ -1,12 +1,12 @@
-"""How far a stream is from a fit to all rows at once, and how sure drift is seen.
+"""How far a stream is from a fit to all rows at once, and how reliably drift is detected.
 
 Batches come one after another, and rows before the newest are kept as blocks. Held-out rows are
 scored by the stream, by a fit to all rows, and by a fit to the first batch alone; the truth is
-known, and what each loses to it is told, in nats a row. Four streams: all batches alike; a quarter
-of the clusters only from the middle on; clusters whose means move by as much as two standard
-deviations of the noise from the first batch to the last, which are asked about rows of the last;
-and clusters of which some overlap. In all others centres are four standard deviations apart, or
-more.
+known, and the table has what each loses to it, in nats per row. There are four streams: batches
+that are all alike; a quarter of the clusters only from the middle on; clusters whose means move by
+up to two standard deviations of the noise from the first batch to the last, scored on rows of the
+last; and clusters of which some overlap. In all others centres are at least four standard
+deviations apart.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
-from benchmarks.table import Row, Target, duration, verdict
+from benchmarks.measure import Row, Target, duration, verdict
 from sticktree import DFPMixture
 from sticktree.checks import FloatArray
 from sticktree.inference.drift import Z_LIMIT
@@ -88,7 +88,7 @@ def mixture(n_warmup: int, n_draws: int) -> DFPMixture:
     )
 
 
-def rows(quick: bool = False) -> Iterator[Row]:
+def stream(quick: bool = False) -> Iterator[Row]:
     n_batches, n_rows = (4, 500) if quick else (20, 5_000)
     for dimension in (2, 5):
         for kind in KINDS:
@@ -116,7 +116,7 @@ def compare(kind: str, dimension: int, n_batches: int, n_rows: int) -> Iterator[
         seconds_whole = time.perf_counter() - start
     lost, lost_whole = truth - stream.score(held), truth - whole.score(held)
     drifted = [batch.batch for batch in stream.stream_.batches if batch.drifted]
-    blocks = [run.chain.rows.gone.blocks.n.size for run in stream._runs]
+    blocks = [run.chain.rows.gone.blocks.n.size for run in stream.fit_.sampled.runs]
     leaves = stream.stream_[-1].leaves_after
     judged = {} if kind in ("moving", "overlapping") else {"target": str(BEHIND)}
     if judged:

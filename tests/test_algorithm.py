@@ -9,7 +9,7 @@ import pytest
 import sticktree
 from sticktree import DFPMixture
 from sticktree.data import read_table
-from sticktree.data.given import MANY, is_parallel, label_every
+from sticktree.data.training import MANY, is_parallel, label_every
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 FAST = {"covariance_type": "full", "leaf_noise": "shared", "depth": 3, "n_chains": 2}
@@ -77,9 +77,9 @@ def test_labels_of_few_draws_are_kept_where_rows_are_many():
 
 
 def test_draws_without_labels_serve_densities(monkeypatch, blobs):
-    import sticktree.data.given as given
+    import sticktree.data.training as module
 
-    monkeypatch.setattr(given, "LABEL_BYTES", 4 * 2 * 2 * len(blobs))
+    monkeypatch.setattr(module, "LABEL_BYTES", 4 * 2 * 2 * len(blobs))
     mixture = fit(blobs)
     kept = [draw.labelled for draw in mixture.posterior_.draws]
     assert 0 < sum(kept) < len(kept)
@@ -165,28 +165,27 @@ def test_both_samplers_agree_on_real_data(name):
 
 
 def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_path, fitted, blobs):
-    import sticktree.estimators.clusters as clusters
+    import sticktree.fit as module
 
-    monkeypatch.setattr(clusters, "AT_ONCE", 100)
+    monkeypatch.setattr(module, "AT_ONCE", 100)
     mixture = fit(blobs)
-    assert "labels_" not in vars(mixture)
+    assert "labels" not in mixture.fit_.summaries()
     assert mixture.score(blobs[:9]) == fitted.score(blobs[:9])
     sticktree.save(mixture, tmp_path / "fit.sticktree")
     for later in (mixture, sticktree.load(tmp_path / "fit.sticktree")):
         np.testing.assert_array_equal(later.labels_, fitted.labels_)
         assert later.tree_ == fitted.tree_
-        assert "_awaiting" not in vars(later)
-    with pytest.raises(AttributeError, match="has no attribute 'labels_'"):
+    with pytest.raises(AttributeError, match="has no attribute 'fit_'"):
         _ = DFPMixture().labels_
 
 
 def test_summaries_that_fail_are_made_another_time(monkeypatch, blobs):
-    import sticktree.estimators.clusters as clusters
+    import sticktree.fit as module
 
-    monkeypatch.setattr(clusters, "AT_ONCE", 100)
+    monkeypatch.setattr(module, "AT_ONCE", 100)
     mixture = fit(blobs)
     with monkeypatch.context() as patch:
-        patch.setattr(clusters, "consensus_tree", lambda *_: 1 / 0)
+        patch.setattr(module, "consensus_tree", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             _ = mixture.tree_
     assert mixture.tree_.n_data == len(blobs)

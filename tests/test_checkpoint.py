@@ -8,13 +8,14 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-import sticktree.estimators.fitting
+import sticktree.inference.fitting
 from sticktree import DFPMixture
 from sticktree.engine.shared.chain import Chain
-from sticktree.inference.sampling import Run, Schedule
+from sticktree.inference.runner import Run, Schedule
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning
+from tests.support.training import training_of
 
 FORMS = ["spherical", "diag", "full"]
 
@@ -86,7 +87,7 @@ def test_run_that_died_goes_on_from_where_it_was_saved(tmp_path, monkeypatch, fo
         return original(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sticktree.estimators.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
+        patch.setattr(sticktree.inference.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
         patch.setattr(Chain, "sweep", sweep_and_die)
         with pytest.raises(RuntimeError, match="out of memory"):
             fit(rows(), covariance_type=form, checkpoint=tmp_path)
@@ -106,7 +107,7 @@ def test_interrupted_run_goes_on_to_the_draws_of_a_whole_one(tmp_path, monkeypat
         return False
 
     with monkeypatch.context() as patch:
-        patch.setattr(sticktree.estimators.fitting, "sample", interrupted)
+        patch.setattr(sticktree.inference.fitting, "sample", interrupted)
         with pytest.raises(KeyboardInterrupt) if n_draws == 0 else nullcontext():
             fit(rows(), covariance_type=form, checkpoint=tmp_path)
     resumed = fit(rows(), covariance_type=form, checkpoint=tmp_path)
@@ -143,7 +144,7 @@ def test_folder_and_those_above_it_are_made(tmp_path):
 
 
 def test_checkpoint_does_not_change_the_draws(tmp_path, monkeypatch):
-    monkeypatch.setattr(sticktree.estimators.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(sticktree.inference.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
     saved = fit(rows(), checkpoint=tmp_path)
     assert_same_draws(saved.posterior_.draws, fit(rows()).posterior_.draws)
 
@@ -300,7 +301,7 @@ def test_nothing_is_pickled(tmp_path):
     fit(rows(), checkpoint=tmp_path, divergence=[1.0, 0.5, 0.2])
     with (tmp_path / "run.json").open(encoding="utf-8") as file:
         header = json.load(file)
-    assert header["format"] == "sticktree.io.checkpoint"
+    assert header["format"] == "sticktree.checkpoint"
     assert header["parameters"]["divergence"] == "[1.0, 0.5, 0.2]"
     for k in range(2):
         with np.load(tmp_path / f"chain-{k}.npz", allow_pickle=False) as file:
@@ -311,8 +312,8 @@ def test_nothing_is_pickled(tmp_path):
 def checkpoint(tmp_path):
     """Return a checkpoint and a run with a few draws."""
     data = (rows() - 4.5) / 4.5
-    run = Run.start(data, Model(np.ones(2)), np.random.SeedSequence(0))
-    checkpoint = Checkpoint(tmp_path, data, {})
+    run = Run.start(training_of(data), Model(np.ones(2)), np.random.SeedSequence(0))
+    checkpoint = Checkpoint(tmp_path, training_of(data), {})
     checkpoint.begin()
     for _ in run.sweeps(Schedule(2, 3)):
         pass

@@ -140,7 +140,7 @@ def test_rows_may_be_repeated_or_left_out(data):
     [
         ({"level": 3}, "level must be an integer between 0 and 2, got 3"),
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
-        ({"n_clusters": 41}, "n_clusters must be at most 40, one a datum, got 41"),
+        ({"n_clusters": 41}, "n_clusters must be at most 40, one for each datum, got 41"),
         ({"loss": "ari"}, 'loss must be "vi" or "binder", got \'ari\''),
     ],
 )

@@ -25,7 +25,9 @@ def test_chains_that_disagree_are_told_of_where_the_fit_was_asked_for(how):
 
 
 def test_an_error_about_a_parameter_has_its_name_value_and_what_is_allowed():
-    with pytest.raises(ValueError, match="^depth must be an integer of at least 1, got 0$") as told:
+    with pytest.raises(
+        ValueError, match=r"^depth must be an integer of at least 1, got 0$"
+    ) as told:
         check_integer("depth", 0, minimum=1)
     error = told.value
     assert (error.name, error.got, error.expected) == ("depth", 0, "an integer of at least 1")

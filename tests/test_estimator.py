@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import sticktree.estimators.fitting
+import sticktree.inference.fitting
 from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 from sticktree.posterior.diagnostics import ConvergenceWarning
 from sticktree.processes import ConstantDivergence, DiffusionDivergence, LogDivergence
@@ -269,7 +269,7 @@ def test_dirichlet_diffusion_tree_has_many_equal_steps():
 
 def test_diffusion_trees_take_the_discount_off_their_concentrations():
     learned = quiet_fit(PitmanYorDiffusionTree(8, **QUICK), rows())
-    assert (learned._model_.less_discount, learned._model_.discount) == (True, None)
+    assert (learned.fit_.model.less_discount, learned.fit_.model.discount) == (True, None)
     assert_same_draws(
         learned, fit(rows(), depth=8, scales="shared", divergence="diffusion", discount=None)
     )
@@ -325,7 +325,7 @@ def test_parameters_that_are_not_learned_stay():
 
 @pytest.mark.filterwarnings("ignore::sticktree.posterior.diagnostics.ConvergenceWarning")
 @parametrize_with_checks(
-    [DFPMixture(n_chains=2, n_warmup=40, n_draws=40)],
+    [DFPMixture(n_chains=2, n_warmup=8, n_draws=8)],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": (
             "rows in another order meet other random numbers: the law is the same, not the draws"
@@ -346,6 +346,6 @@ def test_mixture_works_at_the_end_of_a_pipeline():
 
 
 def test_level_is_checked_before_any_sweep(monkeypatch):
-    monkeypatch.setattr(sticktree.estimators.fitting, "sample", lambda *_: pytest.fail("swept"))
+    monkeypatch.setattr(sticktree.inference.fitting, "sample", lambda *_: pytest.fail("swept"))
     with pytest.raises(ValueError, match="level must be an integer between 0 and 2, got 3"):
         fit(rows(), level=3)

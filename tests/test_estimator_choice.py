@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture, DPMixture
-from sticktree.inference.specification import Specification
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.parameters import checked
 from sticktree.model import Column
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
@@ -138,6 +139,16 @@ def test_weights_are_repeated_rows_to_the_last_bit(leaf_noise):
     np.testing.assert_array_equal(weighted.labels_[~kept], weighted.predict(data[~kept]))
 
 
+def test_fit_predict_weighs_the_rows_as_fit_does():
+    data, weight = uneven(10), np.arange(20) % 3
+    mixture = DFPMixture(2, covariance_type="diag", **QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        labels = mixture.fit_predict(data, sample_weight=weight)
+    assert mixture.posterior_.draws[0].n_data == weight.sum()
+    np.testing.assert_array_equal(labels, mixture.labels_)
+
+
 def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
     said = []
 
@@ -145,7 +156,7 @@ def test_a_person_who_waits_is_told_that_the_data_choose(monkeypatch):
         said.append((show, n_models))
         return nullcontext()
 
-    monkeypatch.setattr("sticktree.estimators.fitting.choosing", choosing)
+    monkeypatch.setattr("sticktree.inference.fitting.choosing", choosing)
     fit(uneven(5), depth=2)
     assert said == [(False, 3)]
 
@@ -158,9 +169,7 @@ def test_every_candidate_has_the_level_that_is_asked_for():
 
 def test_a_checkpoint_that_cannot_serve_is_refused_before_the_choice(tmp_path, monkeypatch):
     fit(uneven(5), covariance_type="diag", checkpoint=tmp_path)
-    monkeypatch.setattr(
-        "sticktree.estimators.fitting.select", lambda *_, **__: pytest.fail("chose")
-    )
+    monkeypatch.setattr("sticktree.inference.fitting.select", lambda *_, **__: pytest.fail("chose"))
     with pytest.raises(ValueError, match="holds a run with other"):
         fit(uneven(15), checkpoint=tmp_path)
     with pytest.raises(ValueError, match="checkpoint needs an integer as random_state"):
@@ -184,8 +193,8 @@ def test_presets_make_no_choice():
 
 
 def candidates(level=None, **parameters):
-    specification = Specification.of(DFPMixture(**parameters)._parameters())
-    found = specification.candidates((Column(), Column()), level)
+    specification = Candidates.of(checked(DFPMixture(**parameters).model_parameters()))
+    found = specification.models((Column(), Column()), level)
     return specification, {name: model.depth for name, model in found}
 
 

@@ -130,7 +130,8 @@ def test_the_data_choose_for_mixed_columns_too():
 
 def test_shared_noise_is_refused_for_mixed_columns():
     with pytest.raises(
-        ValueError, match='leaf_noise="shared" is for gaussian columns only, got cat'
+        ValueError,
+        match="leaf_noise must be own or auto unless all columns are gaussian, got shared with cat",
     ):
         fit(table(), columns=KINDS | {"age": "gaussian"}, leaf_noise="shared")
 

@@ -126,7 +126,6 @@ def test_columns_without_names_leave_none(mixture):
 PAIRS = ["concentration_prior", "precision_prior", "scale_prior", "discount_prior"]
 WRONG = [
     ({"depth": 0}, "depth must be an integer of at least 1, got 0"),
-    ({"depth": 1}, "depth must be at least 2 where the last step has infinite concentration"),
     ({"depth": 1.5}, "depth must be an integer of at least 1, got 1.5"),
     ({"divergence": "exp"}, 'divergence must be "log", "constant", "diffusion", an array'),
     ({"divergence": None}, "divergence must be"),

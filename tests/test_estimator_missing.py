@@ -192,8 +192,8 @@ def test_columns_without_a_value_are_named():
 
 def test_columns_are_standardised_by_what_is_observed(full):
     data = with_gaps(complete())
-    np.testing.assert_allclose(full._preparation.centre, np.nanmean(data, axis=0))
-    np.testing.assert_allclose(full._preparation.spread, np.nanstd(data, axis=0))
+    np.testing.assert_allclose(full.fit_.training.scaling.centre, np.nanmean(data, axis=0))
+    np.testing.assert_allclose(full.fit_.training.scaling.spread, np.nanstd(data, axis=0))
 
 
 def test_nullable_columns_of_a_frame_are_taken_as_missing(full):

@@ -1,14 +1,16 @@
 """Chains in processes of joblib: the same draws as in threads."""
 
 import warnings
+from dataclasses import replace
 
 import joblib
 import numpy as np
 import pytest
 
 from sticktree import DFPMixture
-from sticktree.data.store import MemoryStore
-from sticktree.inference.sampling import processes_wanted
+from sticktree.inference import runner
+from sticktree.inference.runner import processes_wanted
+from tests.support.training import training_of
 
 QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 QUICK |= {"n_warmup": 7, "n_draws": 6, "thin": 2}
@@ -67,7 +69,7 @@ def test_dask_is_a_backend_too():
 
 
 def test_labels_are_kept_by_the_same_draws(monkeypatch):
-    monkeypatch.setattr("sticktree.estimators.fitting.label_every", lambda *_: 3)
+    monkeypatch.setattr("sticktree.inference.fitting.label_every", lambda *_: 3)
     expected = fitted(algorithm="parallel")
     kept = [draw.labelled for draw in expected.posterior_.draws]
     assert kept[:4] == [True, False, False, True]
@@ -87,10 +89,9 @@ def test_processes_are_used_only_if_they_are_asked_for():
 
 
 def test_ctrl_c_keeps_the_legs_that_are_done(monkeypatch):
-    from benchmarks.chains import default_model
+    from benchmarks.data import default_model
     from sticktree.engine.shared.chain import Chain
-    from sticktree.inference import legs
-    from sticktree.inference.sampling import Run, Schedule
+    from sticktree.inference.runner import Run, Schedule, sample_in_processes
 
     x = np.nan_to_num(rows())
     runs = [Run(Chain(x, default_model(3), np.random.default_rng(0)))]
@@ -102,20 +103,15 @@ def test_ctrl_c_keeps_the_legs_that_are_done(monkeypatch):
             raise KeyboardInterrupt
 
     with joblib.parallel_config(backend="sequential"):
-        assert not legs.sample_in_legs(runs, Schedule(5, 25), x, watch)
+        assert not sample_in_processes(runs, Schedule(5, 25), training_of(x), watch)
     assert seen == [1, 4, 7]
     assert runs[0].n_sweeps == 7
     assert len(runs[0].draws) == 2
 
 
-def test_rows_elsewhere_are_not_sent():
-    from sticktree.inference.legs import table_of
-
+def test_rows_elsewhere_are_not_sent(monkeypatch):
     x = rows()
-    assert table_of(x) is x
-    assert table_of(MemoryStore(x)) is x
-
-    class Elsewhere:
-        shape = (1, 1)
-
-    assert table_of(Elsewhere()) is None
+    training = replace(training_of(x, parallel=True), sampled=(np.arange(3), x[:3]))
+    monkeypatch.setattr(runner, "sample_in_processes", lambda *_: pytest.fail("sent"))
+    with joblib.parallel_config(backend="loky"):
+        assert runner.sample([], runner.Schedule(1, 1), 1, training=training)

@@ -6,8 +6,9 @@ from concurrent.futures import Future
 import numpy as np
 import pytest
 
+from sticktree.engine.shared.chain import Chain
 from sticktree.inference import selection
-from sticktree.inference.sampling import Run, Schedule
+from sticktree.inference.runner import Schedule
 from sticktree.inference.selection import Selection, select
 from sticktree.model import Model
 from sticktree.posterior.loo import LeaveOneOut
@@ -70,10 +71,10 @@ def test_chains_go_on_after_a_round_and_records_come_after_warm_up(data, chosen)
     seeds = np.random.SeedSequence(1).spawn(3)[1].spawn(2)
     records = []
     for seed in seeds:
-        chain = Run.start(data, NARROW, seed).chain
+        chain = Chain(data, NARROW, np.random.default_rng(seed))
         kept = []
         for k in range(1, 121):
-            chain.sweep()
+            chain.sweep(tune=k <= 60)
             if k > 60:
                 kept.append(chain.leave_one_out())
         records.append(kept)
@@ -96,15 +97,8 @@ def test_one_candidate_runs_its_schedule(data):
 @pytest.mark.parametrize("budget", [4, 7, 50, 333, 10**9])
 def test_budget_is_kept(budget, data, monkeypatch):
     count = []
-    start = Run.start
-
-    def counted(*arguments):
-        run = start(*arguments)
-        sweep = run.chain.sweep
-        run.chain.sweep = lambda: count.append(1) or sweep()
-        return run
-
-    monkeypatch.setattr(Run, "start", counted)
+    sweep = Chain.sweep
+    monkeypatch.setattr(Chain, "sweep", lambda *a, **b: count.append(1) or sweep(*a, **b))
     found = choose(data, ("a", NARROW), ("b", DEEP), budget=budget)
     assert found.n_sweeps == len(count) <= min(budget, 4 * SCHEDULE.n_sweeps)
     assert found.n_sweeps > min(budget, 4 * SCHEDULE.n_sweeps) - 4

@@ -5,6 +5,7 @@ Statistical checks use fixed seeds; where one could fail by chance, its rate is 
 
 import copy
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +14,9 @@ import sticktree
 from sticktree import DFPMixture
 from sticktree.engine.bulk.stream_rows import MOST_BLOCKS
 from sticktree.inference.drift import Z_LIMIT, Batch, DriftWarning, Stream
+from sticktree.present.findings import Findings
 from sticktree.present.notebook import html_of_fit
-from sticktree.present.summary import summarise
+from sticktree.present.terminal import head, summary
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
 CHOICES = {
@@ -91,7 +93,7 @@ def test_memory_is_bounded(fourth):
     sizes = []
     for seed in range(20, 26):
         quiet(mixture.partial_fit, batch_of(seed, 60), n_warmup=1, n_draws=1)
-        for run in mixture._runs:
+        for run in mixture.fit_.sampled.runs:
             sizes.append(run.chain.rows.gone.blocks.n.size)
             assert sizes[-1] <= MOST_BLOCKS * 2 * run.chain.leaves.size
     assert max(sizes[-4:]) <= 2 * max(sizes[:4])
@@ -187,22 +189,23 @@ def test_a_stream_prints_and_is_a_frame(fourth):
 
 
 def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
-    calm = summarise(fourth)
-    assert "4 batches with 800 rows in all" in calm.head()
-    assert "foresaw" not in calm.head()
+    calm = head(Findings(fourth))
+    assert "4 batches with 800 rows in all" in calm
+    assert "foresaw" not in calm
     mixture = copy.deepcopy(fourth)
     for batch, z in ((4, -14.0), (5, 5.0)):
         far = Batch(batch, 200, -9.0, -2.0, 0.5, z, 3.0, 4.0, 0.2)
-        mixture.stream_ = mixture.stream_.plus(far)
+        stream, known = mixture.stream_.plus(far), mixture.fit_.summaries()
+        mixture.fit_ = replace(mixture.fit_, stream=stream).with_summaries(known)
         if batch == 4:
             one = "Batch 4 was not what those before it foresaw (z = -14.0): see stream_"
-            head = summarise(mixture).head()
-            assert one in head.replace("\n", " ")
-            assert max(map(len, head.split("\n"))) <= 100
-    found = summarise(mixture)
+            words = head(Findings(mixture))
+            assert one in words.replace("\n", " ")
+            assert max(map(len, words.split("\n"))) <= 100
+    found = Findings(mixture)
     assert found.result()["drifted"] == mixture.stream_.drifted == [4, 5]
     several = "2 batches were not what those before them foresaw (4, 5)"
-    assert several in found.text().replace("\n", " ")
+    assert several in summary(found).replace("\n", " ")
     assert several in html_of_fit(mixture)
 
 
@@ -244,7 +247,7 @@ def assert_same(mixture, other):
     x = batch_of(8, 20)
     np.testing.assert_array_equal(mixture.score_samples(x), other.score_samples(x))
     states = [
-        [run.chain.rng.bit_generator.state["state"] for run in one._runs]
+        [run.chain.rng.bit_generator.state["state"] for run in one.fit_.sampled.runs]
         for one in (mixture, other)
     ]
     assert states[0] == states[1]

@@ -75,8 +75,8 @@ def test_batches_are_worth_a_fit_of_all_rows(seen):
 def test_blocks_hold_all_that_is_gone(seen):
     form, gaps, _, last = seen
     before = np.concatenate([batch_of(seed, gaps) for seed in range(N_BATCHES - 1)])
-    before = last._preparation.standardised(before)
-    for run in last._runs:
+    before = last.fit_.training.scaling.standardised(before)
+    for run in last.fit_.sampled.runs:
         gone = run.chain.rows.gone
         assert gone.n == gone.blocks.n.sum() == len(before)
         assert np.unique(gone.blocks.number).size == gone.blocks.n.size
@@ -86,7 +86,7 @@ def test_blocks_hold_all_that_is_gone(seen):
         sums = run.chain.sums
         assert sums.n.sum() == N_BATCHES * N_ROWS
         if form != "full":  # with full covariances sums have what was imputed
-            x = np.concatenate([before, last._data])
+            x = np.concatenate([before, last.fit_.training.data])
             np.testing.assert_array_equal(sums.seen.sum(axis=0), (~np.isnan(x)).sum(axis=0))
             for found, powers in ((sums.total, x), (sums.second, x**2)):
                 np.testing.assert_allclose(found.sum(axis=0), np.nansum(powers, axis=0), rtol=1e-9)
@@ -110,7 +110,7 @@ def test_a_saved_stream_goes_on_identically(seen, tmp_path):
     mixtures = copy.deepcopy(last), sticktree.load(tmp_path / "mine.sticktree")
     for mixture in mixtures:
         quiet(mixture.partial_fit, batch_of(5, gaps), n_warmup=1, n_draws=2)
-    for one, again in zip(*(mixture._runs for mixture in mixtures), strict=True):
+    for one, again in zip(*(mixture.fit_.sampled.runs for mixture in mixtures), strict=True):
         mine, its = one.chain.snapshot(), again.chain.snapshot()
         assert "stream_number" in mine
         assert mine.keys() == its.keys()

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sticktree.data.weights import expand
+from sticktree.data.training import expand
 
 
 @pytest.mark.parametrize("weights", [[2, 0, 1], np.array([2.0, 0.0, 1.0]), (2, 0, True)])

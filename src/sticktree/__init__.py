@@ -36,7 +36,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(presets, name)
     if name in ("load", "save"):
-        from sticktree.io import fitted
+        from sticktree.estimators import saving
 
-        return getattr(fitted, name)
+        return getattr(saving, name)
     raise AttributeError(f"module 'sticktree' has no attribute {name!r}")

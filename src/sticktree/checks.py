@@ -55,7 +55,7 @@ def check_not_infinite(name: str, table: FloatArray) -> FloatArray:
 
 
 def infinite_entries(name: str, rows: npt.NDArray[Any], count: int) -> ValueError:
-    """Return the error for ``count`` rows with infinite entries, of which ``rows`` are the first."""
+    """Return the error for ``count`` rows with infinite entries, ``rows`` the first."""
     return ValueError(
         f"Input {name} contains infinity in row{'s' * (count > 1)} {_first_few(rows, count)}; "
         "remove such rows, or write NaN for what is missing"

@@ -10,20 +10,22 @@ partition with any of Dask's schedulers, and the sampler runs in threads; result
 
 from __future__ import annotations
 
-import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from sticktree.data.sources.dask import is_dask
 
 if TYPE_CHECKING:
     from sticktree.data.sources.dask.lazy import map_rows
-    from sticktree.data.sources.dask.lost import ClusterLostError
     from sticktree.data.sources.dask.rows import DaskRows
+    from sticktree.data.sources.dask.session import ClusterLostError
     from sticktree.data.sources.dask.source import DaskSource
     from sticktree.data.sources.dask.store import DaskStore
 
 __all__ = ["ClusterLostError", "DaskRows", "DaskSource", "DaskStore", "is_dask", "map_rows"]
 
 PLACES = {
-    "ClusterLostError": "lost",
+    "ClusterLostError": "session",
     "DaskRows": "rows",
     "DaskSource": "source",
     "DaskStore": "store",
@@ -31,22 +33,8 @@ PLACES = {
 }
 
 
-def is_dask(X: object) -> bool:  # noqa: N803
-    """Tell whether something is a collection of Dask; Dask is not loaded for that.
-
-    Examples
-    --------
-    >>> from sticktree.cluster import is_dask
-    >>> is_dask([[1.0, 2.0]])
-    False
-    """
-    return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X)
-
-
 def __getattr__(name: str) -> Any:
     """Load what needs Dask when it is first asked for."""
     if name not in PLACES:
         raise AttributeError(f"module 'sticktree.cluster' has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(f"sticktree.data.sources.dask.{PLACES[name]}"), name)

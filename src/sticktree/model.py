@@ -10,12 +10,20 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.tree import NULL
 
-__all__ = ["Column", "CovarianceType", "LeafNoise", "Model", "Scales"]
+__all__ = ["SCALE_LIMIT", "Column", "CovarianceType", "LeafNoise", "Model", "Scales"]
 
 CovarianceType = Literal["spherical", "diag", "full"]
 LeafNoise = Literal["shared", "own"]
 Scales = Literal["shared", "per_level"]
 Gamma = tuple[float, float]
+
+SCALE_LIMIT = 1e10
+"""The largest v_l, in units of the noise, and the inverse of the smallest.
+
+The Gamma prior of 1/v_l has a tail in v_l that falls off like a power, and where the noise all but
+vanishes in some direction the likelihood adds a power only. Sums of scales that differ by more than
+this would lose the smaller ones to rounding.
+"""
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ class Model:
         τ ~ Gamma(shape, rate) for the precision of the noise, in standardised units; for a full
         covariance, the inverse Wishart that has these as its one-dimensional margins.
     scale_prior : (float, float)
-        1/v_l ~ Gamma(shape, rate).
+        1/v_l ~ Gamma(shape, rate), with v_l within `SCALE_LIMIT` and its inverse.
     discount_prior : (float, float)
         d ~ Beta(a, b).
     concentration, discount : float or None

@@ -3,12 +3,10 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from benchmarks.__main__ import PARTS, asked_for
-from benchmarks.scale_chains import planted
-from benchmarks.scale_data import clusters
-from benchmarks.scale_model import Machines, predicted
-from benchmarks.scale_parts import Parts, size
+from benchmarks.scale_cost import Machines, Parts, predicted, size
+from benchmarks.scale_dask import TaskCost, n_tasks, nothing
+from benchmarks.scale_data import clusters, planted
 from benchmarks.scale_sweep import overlapping
-from benchmarks.scale_tasks import TaskCost, n_tasks, nothing
 from sticktree.engine.bulk.components import Components
 
 

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.growth import slope
+from benchmarks.measure import HEADER, Target, duration, duration_row, ratio_row, skipped, slope
 from benchmarks.mixing import Trace, rate, rate_row
-from benchmarks.table import HEADER, Target, duration, duration_row, ratio_row, skipped
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from sticktree import DFPMixture
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunks import answers
+from sticktree.data.sources import tables
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 QUESTIONS = ("score_samples", "predict", "predict_proba", "transform")
@@ -16,9 +16,8 @@ QUESTIONS = ("score_samples", "predict", "predict_proba", "transform")
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(answers, "CHUNK_ROWS", 7)
-    defaults = (None, 7)
-    monkeypatch.setattr(answers.map_chunks, "__defaults__", defaults)
+    monkeypatch.setattr(tables, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(tables.ChunkedTable, "chunk_rows", 7)
 
 
 @pytest.fixture(scope="module")

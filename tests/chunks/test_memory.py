@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table
-from sticktree.data.sources.chunks.rows import ChunkedRows
+from sticktree.data.sources.prepared import PreparedTable, measure_table
+from sticktree.data.sources.chunk_rows import ChunkedRows
 from tests.chunks.conftest import told, units
 
 

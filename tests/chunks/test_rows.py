@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunks.prepared import PreparedTable, measure_table, rows_of_chunk
-from sticktree.data.sources.chunks.rows import ChunkedRows
-from sticktree.data.sources.chunks.workers import fold
+from sticktree.data.sources.chunk_rows import ChunkedRows, fold
+from sticktree.data.sources.prepared import PreparedTable, measure_table, rows_of_chunk
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import ThreadedRows
 from sticktree.engine.bulk.sums import Grid
@@ -195,7 +194,7 @@ def test_a_disk_that_is_too_small(tmp_path, monkeypatch):
 def test_a_disk_that_fills_up_on_the_way(tmp_path, monkeypatch, n_threads):
     import errno
 
-    from sticktree.data.sources.chunks import prepared as module
+    from sticktree.data.sources import prepared as module
 
     written = []
 
@@ -240,7 +239,7 @@ def test_folders_that_cannot_serve(tmp_path):
 
 @pytest.mark.parametrize("end", ["", "raise RuntimeError", "raise KeyboardInterrupt"])
 def test_nothing_is_left_when_the_program_ends(tmp_path, end):
-    program = "from sticktree.data.sources.chunks.scratch import Scratch\n"
+    program = "from sticktree.data.sources.scratch import Scratch\n"
     program += f"scratch = Scratch({str(tmp_path)!r})\n"
     program += f"(scratch.path / 'file').touch()\nprint('made')\n{end}"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -252,14 +251,14 @@ def test_nothing_is_left_when_the_program_ends(tmp_path, end):
 
 
 def test_a_fork_removes_nothing(tmp_path):
-    from sticktree.data.sources.chunks.scratch import _remove
+    from sticktree.data.sources.scratch import _remove
 
     _remove(tmp_path, os.getpid() + 1)
     assert tmp_path.exists()
 
 
 def test_a_place_in_memory_is_avoided(tmp_path, monkeypatch):
-    from sticktree.data.sources.chunks import scratch
+    from sticktree.data.sources import scratch
 
     mounts = tmp_path / "mounts"
     monkeypatch.setattr(scratch, "MOUNTS", mounts)

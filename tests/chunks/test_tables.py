@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunks.prepared import measure_table
-from sticktree.data.sources.chunks.table import recut
+from sticktree.data.sources.prepared import measure_table
+from sticktree.data.sources.tables import recut
 from sticktree.engine.bulk.measure import measure
 
 pyarrow = pytest.importorskip("pyarrow")

@@ -2,14 +2,14 @@ import csv
 import json
 import subprocess
 import sys
+from importlib import metadata
 
 import numpy as np
 import pytest
 
 from sticktree import Tree, __version__
-from sticktree.cli import main
-from sticktree.present.text import format_index
-from sticktree.tree.json import tree_from_json
+from sticktree.cli import COMMANDS, Command, main
+from sticktree.tree.structure import format_index
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def simulate(tmp_path):
         with (tmp_path / "data.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         text = (tmp_path / "tree.json").read_text()
-        return rows, tree_from_json(text), json.loads(text)
+        return rows, Tree.from_json(text), json.loads(text)
 
     return run
 
@@ -87,6 +87,15 @@ def test_the_record_is_enough_to_run_again(simulate):
     assert simulate(*options)[0] == rows
 
 
+def test_a_stick_that_breaks_once_is_a_dirichlet_process_mixture(simulate):
+    rows, tree, record = simulate("-n", "30", "--depth", "1", "--seed", "1")
+    assert tree.depth == 1
+    assert record["provenance"]["parameters"]["divergence"] == "constant"
+    assert (
+        rows == simulate("-n", "30", "--depth", "1", "--divergence", "constant", "--seed", "1")[0]
+    )
+
+
 def test_data_may_stop_at_inner_nodes(simulate):
     _, tree, _ = simulate("-n", "60", "--law", "tssb", "--concentration", "2", "--seed", "1")
     assert (tree.n_children[tree.leaf] > 0).any()
@@ -125,7 +134,7 @@ def test_files_are_not_overwritten_unasked(tmp_path, capsys):
 
 WRONG = [
     ("--depth 0", "depth must be an integer of at least 1, got 0"),
-    ("--depth 1", "depth must be at least 2"),
+    ("--depth 1 --divergence log", "depth must be at least 2"),
     ("--depth x", "argument --depth: invalid int value: 'x'"),
     ("--concentration -1", "--concentration must be a finite number greater than 0, got -1.0"),
     ("--concentration nan", "--concentration must be a finite number greater than 0, got nan"),
@@ -187,7 +196,7 @@ def test_what_was_saved_survives_a_failure_while_writing(
     def fail(*args, **kwargs):
         raise failure
 
-    monkeypatch.setattr("sticktree.present.text.format_index", fail)
+    monkeypatch.setattr("sticktree.tree.structure.format_index", fail)
     assert main([*command, "--seed", "1"]) == code
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
     assert capsys.readouterr().err.count("\n") == 1
@@ -217,3 +226,58 @@ def test_demo_without_matplotlib_says_what_to_install(tmp_path, capsys, monkeypa
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     assert main(["demo", "-o", str(tmp_path)]) == 1
     assert "pip install sticktree[plot]" in capsys.readouterr().err
+
+
+# ---- commands of other packages ------------------------------------------------------------------
+
+
+def greet(options):
+    print(f"hello {options.whom}")
+
+
+GREET = Command("Greet somebody.", lambda parser: parser.add_argument("whom"), greet)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Have packages installed that add commands: one that works, one that is broken."""
+    places = {"greet": f"{__name__}:GREET", "broken": "no.such.package:COMMAND"}
+    entries = [metadata.EntryPoint(name, at, "sticktree.commands") for name, at in places.items()]
+    monkeypatch.setattr(
+        metadata, "entry_points", lambda group: [e for e in entries if e.group == group]
+    )
+
+
+@pytest.mark.usefixtures("installed")
+def test_another_package_can_add_a_command(told):
+    assert told("greet", "you") == (0, "hello you\n", "")
+    assert "    greet " in told("--help")[1]
+    assert "usage: sticktree greet [-h] whom" in told("greet", "--help")[1]
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_command_that_cannot_be_loaded_does_not_break_the_others(told):
+    code, _, err = told("broken")
+    assert code == 1
+    assert err == "sticktree broken: cannot load no.such.package:COMMAND: No module named 'no'\n"
+    assert told("greet", "you")[0] == 0
+    assert told("simulate", "-n", "1", "-o", "-")[0] == 0
+
+
+def test_the_command_of_a_package_that_is_not_installed_says_how_to_get_it(told, monkeypatch):
+    monkeypatch.delitem(COMMANDS, "reproduce", raising=False)
+    monkeypatch.setattr(metadata, "entry_points", lambda group: [])
+    code, _, err = told("reproduce", "--quick")
+    assert code == 1
+    assert "pip install ./paper" in err
+    assert "    reproduce " in told("--help")[1]
+
+
+def test_a_command_imports_no_module_of_another():
+    program = "import sys; from sticktree.cli import main; main(['simulate', '-n', '1', '-o', '-'])"
+    program += "; print(*(name for name in sys.modules if name.startswith('sticktree.cli.')))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert set(done.stdout.splitlines()[-1].split()) == {
+        "sticktree.cli.simulate",
+        "sticktree.cli.output",
+    }

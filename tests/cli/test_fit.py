@@ -11,8 +11,9 @@ import pytest
 import sticktree
 import sticktree.tree.newick
 from sticktree import DFPMixture, Tree
-from sticktree.cli.fit_options import LASTING, PARAMETERS, defaults, estimator_of
-from sticktree.io.run_folder import FILES, RunFolder
+from sticktree.cli.fit_options import LASTING, OPTIONS, estimator_of
+from sticktree.cli.run_folder import FILES, RunFolder
+from sticktree.inference.parameters import PARAMETERS
 from tests.cli.conftest import QUICK, read_csv
 
 
@@ -76,7 +77,7 @@ def test_the_files_agree_with_the_model(finished):
 
 
 def test_the_command_line_and_python_give_the_same_draws(finished, flowers):
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file(flowers).typed(["länge", "width (cm)"])
     quick = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2}
@@ -111,31 +112,41 @@ def test_a_person_is_told_what_happens_and_what_comes_next(flowers, tmp_path, to
     assert not (tmp_path / "my run" / "checkpoint").exists()
 
 
-def test_defaults_in_the_help_are_those_of_the_estimator(told):
+def test_the_help_has_an_option_for_every_parameter_that_the_table_gives_one(told):
     text = " ".join(told("fit", "--help")[1].split())
-    assert "how often the stick breaks [by --covariance auto, or 4; ddt and" in text
-    assert "independent chains [4]" in text
-    assert "sweeps thrown away [1000]" in text
-    assert "draws kept of each chain [1000]" in text
-    plain = defaults()
-    assert (plain["depth"], plain["chains"], plain["warmup"], plain["draws"]) == (
-        None,
-        4,
-        1000,
-        1000,
+    for parameter in PARAMETERS.values():
+        if parameter.option is None:
+            continue
+        assert f" {parameter.flag} " in text, parameter.name
+        if parameter.name in OPTIONS and parameter.name != "standardize":
+            assert parameter.help in text, parameter.name
+    assert (
+        "how often the stick breaks [chosen by the data together with the covariance, else 4; "
+        in text
     )
-    assert (plain["covariance"], plain["noise"], plain["divergence"]) == ("auto", "auto", "log")
-    assert (plain["concentration"], plain["discount"], plain["thin"]) == (None, 0.0, 1)
-    assert (plain["scales"], plain["resolution"], plain["standardize"]) == (
-        "per_level",
-        "auto",
-        True,
-    )
-    assert estimator_of({}).get_params() == DFPMixture().get_params()
+    assert "40 with ddt, pydt]" in text
+    assert "the number of independent chains [4]" in text
+    assert "larger means more small branches; a number, or learn [0; learn with pydt]" in text
+    assert "number of draws that are kept of each chain [1000]" in text
     from sticktree.data import KINDS
 
     assert all(kind in text for kind in KINDS)
-    assert set(PARAMETERS) - {"jobs"} < set(LASTING)
+
+
+def test_without_options_the_estimator_has_its_defaults():
+    assert estimator_of({}).get_params() == DFPMixture().get_params()
+
+
+def test_every_option_sets_its_parameter_and_is_kept_when_a_run_goes_on():
+    values = {"int": 2, "int or None": 2, "float or None": 0.25, "bool": False}
+    for name, parameter in OPTIONS.items():
+        value = values.get(parameter.allowed.words, 0.25)
+        if hasattr(parameter.allowed, "choices"):
+            value = parameter.allowed.choices[-1]
+        found = estimator_of({name: value}).get_params()
+        assert found.pop(parameter.name) == value != parameter.default
+        assert found.items() <= DFPMixture().get_params().items()
+    assert {name for name in OPTIONS if name not in LASTING} == {"jobs"}
 
 
 def test_models_by_name():
@@ -146,27 +157,24 @@ def test_models_by_name():
         ("ddt", DirichletDiffusionTree()),
         ("pydt", PitmanYorDiffusionTree()),
     ):
-        mine, theirs = estimator_of({"model": name}), preset._parameters()
-        mine.set_params(leaf_noise="shared")
-        assert mine.get_params() == theirs
+        assert estimator_of({"model": name}).get_params() == preset.model_parameters()
 
 
 WRONG = [
     ("--depth 0", "--depth must be an integer of at least 1, got 0"),
-    ("--depth 1", "--depth must be at least 2"),
     ("--chains 0", "--chains must be an integer of at least 1, got 0"),
     ("--warmup -1", "--warmup must be an integer of at least 0, got -1"),
     ("--draws 0", "--draws must be an integer of at least 1, got 0"),
     ("--thin 0", "--thin must be an integer of at least 1, got 0"),
     ("--jobs 0", "--jobs must be an integer of at least 1, got 0"),
-    ("--level 16", "--level must be at most 15, the last level of the tree, got 16"),
-    ("--level 4 --depth 4", "--level must be at most 3, the last level of the tree, got 4"),
-    ("--level -1", "--level must be an integer of at least 0, got -1"),
+    ("--level 16", "--level must be an integer between 0 and 15, got 16"),
+    ("--level 4 --depth 4", "--level must be an integer between 0 and 3, got 4"),
+    ("--level -1", "--level must be an integer between 0 and 15, got -1"),
     ("--seed -1", "--seed must be an integer of at least 0, got -1"),
     ("--concentration 0", "--concentration must be a finite number greater than 0, got 0.0"),
     ("--concentration much", "needs a number or learn, got 'much'"),
     ("--discount 1", "--discount must be a number in [0, 1), got 1.0"),
-    ("--resolution -1", "--resolution must be auto or at least 0, got -1.0"),
+    ("--resolution -1", '--resolution must be "auto", or a number of at least 0'),
     ("--covariance round", "argument --covariance: invalid choice: 'round'"),
     ("--model dpm --depth 3", "--depth has no meaning with --model dpm"),
     ("--model ddt --scales shared", "--scales has no meaning with --model ddt"),
@@ -188,7 +196,10 @@ WRONG = [
     ("--weights species --columns 2", "--weights: column 'species' must hold numbers, got"),
     ("--columns 2,4", "column 'collector' is categorical but has one value only"),
     ("--columns 2,0", "give it to --id or --drop"),
-    ("--noise shared --columns 2,3", "--noise shared is for gaussian columns only"),
+    (
+        "--noise shared --columns 2,3",
+        "--noise must be own or auto unless all columns are gaussian, got shared",
+    ),
     ("--decimal ,, --columns 2", "--decimal must be one character"),
     ("--delimiter ; --columns 2", "--columns: there is no column '2'"),
     ("--encoding utf-9", "--encoding must be one that Python knows, got 'utf-9'"),

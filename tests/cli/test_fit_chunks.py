@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree.cli import fit_chunks
-from sticktree.cli.fit_chunks import is_large, large_rows, open_large
-from sticktree.io.run_folder import RunFolder
+from sticktree.cli import table
+from sticktree.cli.run_folder import RunFolder
+from sticktree.cli.table import is_large, large_rows, open_large
 from tests.cli.conftest import QUICK
 
 zarr = pytest.importorskip("zarr")
@@ -18,8 +18,8 @@ pytest.importorskip("pyarrow")
 @pytest.fixture
 def small(monkeypatch):
     """Call tables of 100 rows and 1,600 bytes large."""
-    monkeypatch.setattr(fit_chunks, "LARGE_BYTES", 1600)
-    monkeypatch.setattr(fit_chunks, "MANY_ROWS", 100)
+    monkeypatch.setattr(table, "LARGE_BYTES", 1600)
+    monkeypatch.setattr(table, "MANY_ROWS", 100)
 
 
 @pytest.fixture
@@ -46,10 +46,10 @@ def test_which_files_are_read_in_chunks(monkeypatch):
     assert all(is_large(name, {}) for name in tables)
     assert not any(is_large(name, {"algorithm": "gibbs"}) for name in tables)
     assert not any(is_large(name, {}) for name in ("x.csv", "-", "none.npy"))
-    monkeypatch.setattr(fit_chunks, "MANY_ROWS", 101)  # wide, so not for the parallel sampler
+    monkeypatch.setattr(table, "MANY_ROWS", 101)  # wide, so not for the parallel sampler
     assert not is_large("x.npy", {})
     assert is_large("x.npy", {"algorithm": "parallel"})
-    monkeypatch.setattr(fit_chunks, "LARGE_BYTES", 1601)
+    monkeypatch.setattr(table, "LARGE_BYTES", 1601)
     assert not is_large("x.npy", {"algorithm": "parallel"})
     assert not is_large("x.zarr", {})
 
@@ -116,7 +116,9 @@ def test_folders_are_read_whole_if_they_are_small(folder, told):
     code, out, err = told("predict", "run-x.zarr", "x.zarr", "-o", "-")
     assert code == 0, err
     assert len(out.splitlines()) == 101
-    assert "--delimiter has no meaning for a folder" in told("fit", "parts", "--delimiter", ";")[2]
+    assert (
+        "--delimiter must be left out for a folder" in told("fit", "parts", "--delimiter", ";")[2]
+    )
 
 
 @pytest.mark.usefixtures("small", "folder")

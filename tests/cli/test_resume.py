@@ -9,20 +9,20 @@ import time
 import numpy as np
 import pytest
 
-from sticktree.io.run_folder import RunFolder
+from sticktree.cli.run_folder import RunFolder
 from tests.cli.conftest import QUICK
 
 # Sweeps slow enough to be stopped among them, and saved after each.
 PROGRAM = """
 import contextlib, sys, time
-import sticktree.estimators.fitting
+import sticktree.inference.fitting
 
 @contextlib.contextmanager
 def slowly(show, n_chains, schedule):
     yield lambda k, run: time.sleep(0.04)
 
-sticktree.estimators.fitting.watching = slowly
-sticktree.estimators.fitting.SECONDS_BETWEEN_SAVES = 0.05
+sticktree.inference.fitting.watching = slowly
+sticktree.inference.fitting.SECONDS_BETWEEN_SAVES = 0.05
 from sticktree.cli import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -12,11 +12,11 @@ from scipy.cluster.hierarchy import is_valid_linkage
 
 from sticktree import Tree
 from sticktree.cli import COMMANDS
-from sticktree.io.run_folder import RunFolder
+from sticktree.cli.run_folder import RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
-NAMES = [command.__name__.rsplit(".", 1)[1] for command in COMMANDS]
-ON_RUNS = [name for name in NAMES if name not in ("fit", "demo", "simulate", "reproduce")]
+NAMES = list(COMMANDS)
+ON_RUNS = [name for name in NAMES if name not in ("fit", "demo", "simulate")]
 
 
 # ---- help ----------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_predictions_are_those_of_the_model(run, told):
     rows = read_csv(run.parent / "out.csv")
     assert list(rows[0]) == ["row", "id", "cluster", "probability", "log_density"]
     folder = RunFolder.open(run)
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file("flowers.csv").typed_like(folder.estimator.columns_)
     shares = folder.estimator.predict_proba(frame)
@@ -162,7 +162,7 @@ def test_gaps_are_filled(run, told):
         ("länge,width (cm)\n?,2\n3,4\n", [], "'--missing=?'"),
         ("länge,width (cm)\n1,2\n", ["--level", "4"], "--level must be an integer from 0 to 3"),
         ("länge,width (cm)\n1,2\n", ["-o", "run"], "--output run is a folder: give a file"),
-        ("länge,width (cm)\n1,2\n", ["-o", "new.csv"], "--output new.csv is there"),
+        ("länge,width (cm)\n1,2\n", ["-o", "new.csv"], "--output new.csv exists"),
         ("länge,width (cm)\n1,2\n", ["-o", "no/x.csv"], "there is no folder no"),
         ("länge,width (cm)\n1,2\n", ["--proba", "--impute"], "not allowed with argument"),
     ],
@@ -277,7 +277,7 @@ def test_test_rows_are_scored(run, told):
     assert code == 0, err
     found = json.loads(out)["test"]
     folder = RunFolder.open(run)
-    from sticktree.data.sources.reading import read_file
+    from sticktree.data.sources.files import read_file
 
     frame = read_file("flowers.csv").typed_like(folder.estimator.columns_)
     density = folder.estimator.score_samples(frame)
@@ -313,7 +313,7 @@ def test_pictures_are_drawn(run, told):
     for words in found:
         code, out, err = told(*words, "--dpi", "50")
         assert code == 0, err
-    from sticktree.cli.plot import KINDS
+    from sticktree.cli.show import KINDS
 
     files = [run.parent / "figures" / f"{kind}.png" for kind in KINDS]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
@@ -321,8 +321,8 @@ def test_pictures_are_drawn(run, told):
     assert (run.parent / "heatmap.pdf").read_bytes().startswith(b"%PDF")
     code, _, err = told("plot", "run", "--kind", "all", "-o", "figures")
     assert code == 2
-    assert "is there: choose another name or pass --overwrite" in err
-    assert "is there" in told("plot", "run")[2]
+    assert "exists: choose another name or pass --overwrite" in err
+    assert "exists" in told("plot", "run")[2]
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_a_report_is_written(run, told):
     assert "flowers.csv" in page
     code, _, err = told("report", "run", "-o", "report.html")
     assert code == 2
-    assert "is there" in err
+    assert "exists" in err
     assert told("report", "run")[1] == f"wrote {run.name}/report.html\n"
     assert told("report", "run", "-o", "-")[0] == 2
 

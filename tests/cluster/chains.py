@@ -11,7 +11,7 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from benchmarks.chains import default_model
+from benchmarks.data import default_model
 from sticktree.cluster import DaskSource
 from sticktree.data.store import MemoryStore, Store
 from sticktree.engine import parallel_chain_of

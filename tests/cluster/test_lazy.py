@@ -74,10 +74,10 @@ def test_empty_partitions_have_empty_answers(mixture):
 
 
 def test_the_estimator_travels_light_and_once(mixture):
-    sent = mixture._travelling(False)
-    assert not hasattr(sent, "_runs")
-    assert hasattr(mixture, "_runs")
-    assert len(pickle.dumps(sent)) < 0.5 * len(pickle.dumps(mixture))
+    sent = mixture.fit_.to_be_sent(with_labels=False)
+    assert not sent.sampled.runs
+    assert mixture.fit_.sampled.runs
+    assert len(pickle.dumps(sent)) < 0.5 * len(pickle.dumps(mixture.fit_))
     lazy = mixture.score_samples(chunked(table(100), 10))
     held = [key for key in dict(lazy.__dask_graph__()) if "sticktree-estimator" in str(key)]
     assert len(held) == 1

@@ -14,7 +14,7 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 
 from distributed import Client
 
-import sticktree.estimators.fitting
+import sticktree.inference.fitting
 from sticktree.cluster import ClusterLostError
 from sticktree.engine.bulk import chain as parallel_chain
 from sticktree.io.checkpoint import Checkpoint
@@ -74,7 +74,7 @@ def test_the_checkpoint_is_left_and_another_cluster_goes_on(
 ):
     own, scheduler = own_cluster
     x, folder = table(400, gaps=True), tmp_path / "run"
-    monkeypatch.setattr(sticktree.estimators.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
+    monkeypatch.setattr(sticktree.inference.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
     monkeypatch.setattr(parallel_chain, "MOST_ROUNDS", 1)
     save = Checkpoint.save
 

@@ -50,7 +50,7 @@ def test_a_fit_is_that_of_rows_in_memory(client, form):
     x = table(300, gaps=True)
     choices = {"covariance_type": form, "leaf_noise": "own", "n_chains": 2}
     ours, theirs = fitted(chunked(x, 3), **choices), fitted(x, **choices)
-    assert isinstance(ours._runs[0].chain.rows, DaskRows)
+    assert isinstance(ours.fit_.sampled.runs[0].chain.rows, DaskRows)
     assert ours.leaf_noise_ == "own"
     assert_same_fit(ours, theirs)
     new = table(40, gaps=True)

@@ -11,7 +11,7 @@ pytest.importorskip("distributed", reason="dask and distributed are not installe
 
 from distributed.utils import key_split
 
-from benchmarks.chains import default_model
+from benchmarks.data import default_model
 from benchmarks.scale_dask import counted
 from sticktree.cluster import DaskRows, DaskSource
 from sticktree.cluster import rows as cluster_rows

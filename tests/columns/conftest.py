@@ -20,7 +20,3 @@ assert_mean = _processes.assert_mean
 assert_same_mean = _engine.assert_same_mean
 assert_independent = _engine.assert_independent
 grid_law = _engine.grid_law
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes several seconds")

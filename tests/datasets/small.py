@@ -5,9 +5,8 @@ import hashlib
 import numpy as np
 
 from sticktree.datasets import loading
-from sticktree.datasets.catalogue import Entry, Original
+from sticktree.datasets.catalogue import Entry, Original, read_uci
 from sticktree.datasets.dataset import fingerprint
-from sticktree.datasets.originals import read_uci
 
 TEXT = "1,0.5,2,a\n2,1.5,-3,b\n3,2.5,0,a\n"
 DATA = np.array([[0.5, 2.0], [1.5, -3.0], [2.5, 0.0]])

@@ -5,8 +5,14 @@ import numpy as np
 import pytest
 
 from sticktree.datasets import load
-from sticktree.datasets.catalogue import CCLE_FILE, ENTRIES
-from sticktree.datasets.originals import read_activity, read_arff, read_sensitivity, read_uci
+from sticktree.datasets.catalogue import (
+    CCLE_FILE,
+    ENTRIES,
+    read_activity,
+    read_arff,
+    read_sensitivity,
+    read_uci,
+)
 
 SHA256 = {original.name: original.sha256 for entry in ENTRIES for original in entry.originals}
 VEENMAN = (

@@ -1,6 +1,5 @@
 """What the pages say can be done: commands that parse, an API that is complete."""
 
-import argparse
 import re
 import shlex
 from importlib import import_module
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sticktree.cli import COMMANDS
+from sticktree.cli import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -34,19 +33,9 @@ def commands(text: str) -> list[list[str]]:
     return [shlex.split(part, comments=True) for part in parts if part.startswith("sticktree ")]
 
 
-@pytest.fixture(scope="module")
-def parser() -> argparse.ArgumentParser:
-    """A parser of all commands that raises where the real one leaves."""
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    parser.add_argument("--version", action="store_true")
-    subparsers = parser.add_subparsers(parser_class=argparse.ArgumentParser)
-    for command in COMMANDS:
-        command.add_to(subparsers)
-    return parser
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_commands_on_pages_are_understood(page: Path, parser: argparse.ArgumentParser) -> None:
+def test_commands_on_pages_are_understood(page: Path) -> None:
+    parser = build_parser()
     for words in commands(page.read_text(encoding="utf-8")):
         try:
             parser.parse_args(words[1:])

@@ -33,10 +33,6 @@ assert_mean = _processes.assert_mean
 assert_same_law = _processes.assert_same_law
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes several seconds")
-
-
 @pytest.fixture(scope="session")
 def twin():
     """Return the plain twin of the engine."""

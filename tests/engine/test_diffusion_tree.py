@@ -16,11 +16,12 @@ from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.leave_one_out import Observed, log_leave_one_out
 from sticktree.engine.shared.predictive import predictives
 from sticktree.engine.shared.state import DISCOUNT, empty_state
-from sticktree.io.packing import pack_chain, unpack_chain
+from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
 from tests.engine.test_leave_one_out import refitted
 from tests.engine.test_moves import DATA, NOISE, SCALE, every, excess_of_stays
+from tests.support.training import training_of
 
 SHAPE = np.array([0.25, 0.375, 0.75])
 FACTOR = 2.0
@@ -114,7 +115,7 @@ def test_chain_goes_on_from_a_snapshot_to_the_identical_draws(twin):
     chain = Chain(data, model, np.random.default_rng(1))
     for _ in range(5):
         chain.sweep()
-    resumed = unpack_chain(pack_chain(chain), data, model)
+    resumed = unpack_chain(pack_chain(chain), training_of(data), model)
     for _ in range(5):
         chain.sweep()
         resumed.sweep()

@@ -16,7 +16,7 @@ from sticktree.engine.shared.scales import draw_covariance, scale_sweep
 from sticktree.engine.shared.settle import settle
 from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
-from sticktree.model import Model
+from sticktree.model import SCALE_LIMIT, Model
 
 FORMS = ["spherical", "diag", "full"]
 THIN = 4
@@ -162,6 +162,62 @@ def test_scales_follow_their_joint_law_with_the_covariance_integrated_out(
             density[k, j] = evidence + prior[k] + prior[j]
     assert_law(draws[:, 0], grid_law(grid, np.logaddexp.reduce(density, axis=1)))
     assert_law(draws[:, 1], grid_law(grid, np.logaddexp.reduce(density, axis=0)))
+
+
+def test_scales_keep_their_law_up_to_the_limit(assert_independent, assert_law):
+    # A single row that is far out wants v_0 + v_1 to be as large as can be, and the prior is nearly
+    # flat on the log scale.
+    prior, (a, b), data = (0.02, 0.02), (2.0, 0.5), np.array([[1e5, -1e5]])
+    model = Model(np.array([1.0]), True, "full", precision_prior=(a, b), scale_prior=prior)
+    chain = Chain(data, model, np.random.default_rng(7))
+    squares, rate = chain._squares(), chain._prior_rate()
+    draws = []
+    for _ in range(1000):
+        for _ in range(15 * THIN):
+            scale_sweep(chain.state, chain.words, squares, prior, a, rate)
+        draws.append(np.log(chain.state.levels["scale"]))
+    draws, largest = np.array(draws), np.log(SCALE_LIMIT)
+    assert_independent(draws)
+    assert (np.abs(draws) <= largest).all()
+    assert draws.max() > 0.9 * largest
+    x = np.linspace(-largest, largest, 2001)
+    before = stats.invgamma(prior[0], scale=prior[1]).logpdf(np.exp(x)) + x
+    # p(y) = |2bI + yyᵀ/V|^(−(D + 2a)/2) V^(−D/2) with D = 2, and |2bI + z zᵀ| ∝ 1 + |z|²/2b.
+    variance = 1.0 + np.exp(x)[:, None] + np.exp(x)
+    density = before[:, None] + before - np.log(variance)
+    density -= (a + 1.0) * np.log1p((data**2).sum() / (2.0 * b * variance))
+    for axis in range(2):
+        log_density = np.logaddexp.reduce(density, axis=axis)
+        cumulative = np.cumsum(np.exp(log_density - log_density.max()))
+        uniform = np.interp(draws[:, 1 - axis], x, cumulative / cumulative[-1])
+        assert_law(uniform, stats.uniform)
+
+
+def test_scales_do_not_run_away_where_leaves_explain_columns_completely():
+    # As in a table with two columns that are nearly constant: the noise all but vanishes there.
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(90, 5)) + rng.integers(4, size=(90, 1))
+    data[:, 3], data[:, 4] = 0.48, 0.5
+    data[:4, 3], data[7, 4] = 1.0, 1.0
+    data = (data - data.mean(axis=0)) / data.std(axis=0)
+    shape = np.log(np.arange(16, 1, -1) / np.arange(15, 0, -1))
+    priors = {"precision_prior": (1.0, 0.01), "scale_prior": (1.0, 10.0)}
+    for seed in range(6):
+        model = Model(shape, True, covariance_type="full", **priors)
+        chain = Chain(data, model, np.random.default_rng(seed))
+        for _ in range(5):
+            chain.sweep()
+            assert chain.state.levels["scale"].max() <= SCALE_LIMIT
+            assert np.isfinite(chain.log_joint())
+            assert np.isfinite(chain.leave_one_out()).all()
+
+
+def test_a_scale_beyond_the_limit_is_brought_back():
+    rng = np.random.default_rng(8)
+    chain = Chain(rng.standard_normal((6, 2)), Model(np.array([1.0])), rng)
+    chain.state.levels["scale"][1] = 1e17
+    chain.move_scales()
+    assert chain.state.levels["scale"][1] < SCALE_LIMIT
 
 
 # ---- the covariance --------------------------------------------------------------------------

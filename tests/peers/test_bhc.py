@@ -7,8 +7,7 @@ from scipy.special import logsumexp
 from scipy.stats import invwishart, multivariate_normal, multivariate_t
 
 from sticktree.peers import BayesianHierarchicalClustering
-from sticktree.peers.merging import Merging
-from sticktree.peers.normal_inverse_wishart import Clusters, NormalInverseWishart
+from sticktree.peers.merging import Clusters, Merging, NormalInverseWishart
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(0, 1, (4, 2)), RNG.normal(3, 1, (3, 2))]) - 1.0

@@ -5,7 +5,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
 from sticktree.peers import LinkageTree
-from sticktree.peers.linkage import LINKAGES
+from sticktree.peers.trees import LINKAGES
 
 X = np.random.default_rng(0).normal(size=(40, 3))
 

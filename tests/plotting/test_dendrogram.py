@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from sticktree import DFPMixture, Tree
 from sticktree.plotting import DendrogramDisplay, IcicleDisplay, plot_dendrogram, plot_icicle
-from sticktree.plotting.style import CLASSES, CLUSTERS, REST
+from sticktree.plotting.base import CLASSES, CLUSTERS, REST
 from sticktree.processes import NestedRestaurant
 
 UGLY = ["a_b", "$x^2$", "naïve “q”", "(p, q)", "line\nbreak", "'it's'", "Ωmega", "100%", "\\alpha"]

@@ -7,10 +7,9 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
 
 from sticktree import Tree
+from sticktree.plotting.base import CLASSES, CLUSTERS, REST, colours, one_line, widest
 from sticktree.plotting.groups import branch_groups, main_branches, read_groups
-from sticktree.plotting.lettering import one_line, widest
 from sticktree.plotting.outline import Outline, Rows
-from sticktree.plotting.style import CLASSES, CLUSTERS, REST, colours
 
 # Machado, Oliveira and Fernandes' matrices for full protanopia and deuteranopia.
 SEEN = [

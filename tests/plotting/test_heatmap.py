@@ -10,9 +10,9 @@ from scipy.spatial.distance import squareform
 
 from sticktree import Tree
 from sticktree.plotting import HeatmapDisplay, ScatterDisplay, plot_heatmap, plot_scatter
+from sticktree.plotting.base import CLUSTERS
 from sticktree.plotting.columns import correlation_linkage, standardised
 from sticktree.plotting.heatmap import MISSING
-from sticktree.plotting.style import CLUSTERS
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from sticktree.plotting import (
     plot_sticks,
     plot_tree,
 )
-from sticktree.plotting.style import INK, PAPER, branch_colours, readable_on
+from sticktree.plotting.base import INK, PAPER, branch_colours, readable_on
 from sticktree.processes import (
     DiffusionModel,
     GaussianTransition,

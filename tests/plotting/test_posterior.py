@@ -16,9 +16,10 @@ from sticktree.plotting import (
     plot_leaves_per_level,
     plot_traces,
 )
-from sticktree.plotting import coclustering as coclustering_module
+from sticktree.plotting import posterior as coclustering_module
 from sticktree.plotting.density import MASSES
 from sticktree.posterior import Posterior
+from tests.support.models import of_depth
 
 
 def test_coclustering_lies_in_the_trees_order(consensus):
@@ -109,13 +110,13 @@ def test_traces_by_name_and_in_given_axes(fit):
     with pytest.raises(TypeError, match="posterior must be a Posterior, got list"):
         plot_traces([1])
     with pytest.raises(ValueError, match="must have draws"):
-        plot_traces(Posterior([[]], 2))
+        plot_traces(Posterior([[]], of_depth(2)))
 
 
 def test_a_single_draw_and_chains_that_stand_still_are_drawn(fit):
     draw = fit(2).posterior_.draws[0]
     for chains in ([[draw]], [[draw] * 5, [draw] * 5]):
-        posterior = Posterior(chains, 2)
+        posterior = Posterior(chains, of_depth(2))
         axes = plot_traces(posterior)
         axes[0, 0].figure.canvas.draw()
         assert len(axes) == 1
@@ -141,7 +142,7 @@ def test_bars_are_the_numbers_of_branches(fit, assert_legible):
     assert_legible(ax.figure)
     assert LeavesPerLevelDisplay.from_estimator(fit(2)).ax_ is not ax
     with pytest.raises(ValueError, match="posterior must have draws, got none"):
-        plot_leaves_per_level(Posterior([], 2))
+        plot_leaves_per_level(Posterior([], of_depth(2)))
 
 
 def test_many_branches_are_shown_on_a_log_scale(fit, assert_legible):

@@ -5,8 +5,9 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from sticktree import Tree
-from sticktree.posterior.agreement import best_level, expected_adjusted_rand
+from sticktree.posterior.clusterings import expected_adjusted_rand
 from sticktree.posterior.consensus import consensus_tree
+from sticktree.posterior.flat import best_level
 
 
 @pytest.mark.parametrize("seed", range(5))

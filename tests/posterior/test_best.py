@@ -5,7 +5,7 @@ import pytest
 
 from sticktree.metrics import binder_loss, variation_of_information
 from sticktree.posterior import best_draw
-from sticktree.posterior.levels import MAX_DRAWS
+from sticktree.posterior.clusterings import MAX_DRAWS
 
 LOSSES = {"vi": variation_of_information, "binder": binder_loss}
 
@@ -43,7 +43,7 @@ def test_where_all_cannot_be_compared_with_all_the_best_is_still_found(make_draw
     near = [[(3,) if i == k else path for i, path in enumerate(right)] for k in range(12)]
     alone = [[(i + 1,) for i in range(12)]] * 8
     draws = [make_draw(paths) for paths in [*alone, *near, right]]
-    monkeypatch.setattr("sticktree.posterior.best.STEPS", 10 * 12 * len(draws))
+    monkeypatch.setattr("sticktree.posterior.clusterings.STEPS", 10 * 12 * len(draws))
     for loss in LOSSES:
         assert best_draw(draws, 1, loss) is draws[-1]
 

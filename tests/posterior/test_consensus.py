@@ -6,11 +6,8 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
-from sticktree.posterior.company import most_often_with
-from sticktree.posterior.consensus import Members, _grown, consensus_tree
-from sticktree.posterior.linkage import average_linkage
-from sticktree.posterior.support import support
-from sticktree.posterior.together import meeting_times
+from sticktree.posterior.consensus import Members, _grown, consensus_tree, meeting_times, support
+from sticktree.posterior.linking import average_linkage, most_often_with
 from sticktree.processes import NestedRestaurant
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from sticktree import Tree
 from sticktree.posterior import expected_loss, flat_clustering
-from sticktree.posterior.cuts import cut_of_least_loss
-from tests.metrics.trees import SHAPES, random_tree
+from sticktree.posterior.flat import cut_of_least_loss
+from tests.support.trees import SHAPES, random_tree
 
 
 def all_cuts(tree, node=0):

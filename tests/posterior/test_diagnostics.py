@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-import sticktree.estimators.fitting
+import sticktree.fit
 from sticktree import DFPMixture
 from sticktree.posterior import Posterior
 from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
+from tests.support.models import of_depth
 
 PATHS = [(1, 1), (1, 2), (2, 1), (2, 2)]
 
@@ -27,7 +28,7 @@ def chains(make_draw):
             ]
             for rows in zip(log_joint, scales, strict=True)
         ]
-        return Posterior(draws, depth=2)
+        return Posterior(draws, of_depth(2))
 
     return make
 
@@ -84,20 +85,23 @@ def test_one_chain_has_effective_sizes_but_nothing_to_disagree_with(chains, agre
     diagnosis = diagnose(chains(agreeing[:1]))
     assert diagnosis.r_hat == {}
     assert diagnosis.ess["log_joint"] > 15
-    assert diagnosis.advice() is None
+    assert diagnosis.verdict().agreement == "cannot tell"
+    assert "single chain" in diagnosis.advice()
 
 
 @pytest.mark.parametrize("n_draws", [1, 2, 3])
 def test_too_few_draws_are_not_judged(chains, agreeing, n_draws):
     diagnosis = diagnose(chains(agreeing[:, :n_draws]))
     assert (diagnosis.r_hat, diagnosis.ess) == ({}, {})
+    assert diagnosis.verdict().agreement == "cannot tell"
+    assert "too few draws" in diagnosis.advice()
 
 
 def test_chains_stuck_at_different_values_are_found_without_noise(chains):
     stuck = np.repeat([[1.0], [2.0]], 20, axis=1)
     diagnosis = diagnose(chains(stuck))
     assert diagnosis.r_hat["log_joint"] == np.inf
-    assert "log_joint" in diagnosis.advice()
+    assert "R-hat of log joint density is infinite" in diagnosis.advice()
 
 
 def test_scalar_of_two_values_is_judged_without_noise(chains):
@@ -116,11 +120,51 @@ def test_advice_names_the_worst_scalar_and_says_what_to_do():
     assert diagnosis.advice(limit=1.8) is None
 
 
+# ---- the verdict --------------------------------------------------------------------------------
+
+
+def judged(r_hat, ess=500.0):
+    return Diagnosis(r_hat, dict.fromkeys(r_hat, ess)).verdict()
+
+
+def test_chains_that_agree_are_said_to():
+    found = judged({"log_joint": 1.01, "nodes[2]": 1.03})
+    assert (found.agreement, found.tone) == ("agree", "good")
+    assert found.text.startswith("The chains agree: the largest R-hat is 1.03 (branches at level 3")
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "agreement", "tone", "shown"),
+    [
+        (1.08, "nearly agree", "doubtful", "1.08"),
+        (1.16, "nearly agree", "doubtful", "1.16"),
+        (1.6, "disagree", "bad", "1.60"),
+        (np.inf, "disagree", "bad", "infinite"),
+    ],
+)
+def test_chains_that_disagree_are_said_to(r_hat, agreement, tone, shown):
+    found = judged({"concentration": r_hat, "log_joint": 1.0, "noise": np.nan})
+    assert (found.agreement, found.tone) == (agreement, tone)
+    assert found.text.startswith(f"The chains {agreement}: R-hat of concentration c is {shown} ")
+    assert "1 of 3 scalars is above" in found.text
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "shown"), [(1.0504, "1.0504"), (1.0501, "1.0501"), (1.056, "1.06")]
+)
+def test_an_r_hat_above_the_limit_is_shown_as_above_it(r_hat, shown):
+    assert f"is {shown} and should be at most 1.05;" in judged({"noise": r_hat}).text
+
+
+def test_few_effective_draws_are_called_few():
+    few = judged({"log_joint": 1.0}, ess=30.0)
+    assert (few.agreement, few.tone) == ("agree", "doubtful")
+    assert "size is 30 (log joint density). That is low" in few.text
+
+
 def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, blobs):
-    monkeypatch.setattr(
-        sticktree.estimators.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.21}, {})
-    )
-    with pytest.warns(ConvergenceWarning, match=r"R-hat is 1\.21 for noise") as caught:
+    monkeypatch.setattr(sticktree.fit, "diagnose", lambda posterior: Diagnosis({"noise": 1.21}, {}))
+    with pytest.warns(ConvergenceWarning, match=r"R-hat of noise is 1\.21") as caught:
         mixture = DFPMixture(
             covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0
         ).fit(blobs())
@@ -129,9 +173,7 @@ def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, b
 
 
 def test_fit_is_silent_where_chains_agree(monkeypatch, blobs):
-    monkeypatch.setattr(
-        sticktree.estimators.fitting, "diagnose", lambda posterior: Diagnosis({"noise": 1.19}, {})
-    )
+    monkeypatch.setattr(sticktree.fit, "diagnose", lambda posterior: Diagnosis({"noise": 1.19}, {}))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DFPMixture(covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0).fit(
@@ -143,6 +185,6 @@ def test_fit_that_has_not_warmed_up_warns(blobs):
     mixture = DFPMixture(
         depth=8, covariance_type="full", n_chains=4, n_warmup=0, n_draws=8, random_state=0
     )
-    with pytest.warns(ConvergenceWarning, match="the chains disagree"):
+    with pytest.warns(ConvergenceWarning, match="The chains disagree"):
         mixture.fit(blobs(60, 3))
     assert max(mixture.diagnosis_.r_hat.values()) > 1.2

@@ -9,11 +9,12 @@ import pytest
 from sticktree.engine.draw import tracked_pairs
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
-from sticktree.io.packing import pack_draws, unpack_draws
+from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.model import Model
 from sticktree.posterior import Draw, Posterior, best_draw, labels_at, meeting_times
 from sticktree.posterior.consensus import consensus_tree
 from sticktree.posterior.tree_space import tree_space
+from tests.support.models import of_depth
 
 FORMS = ["spherical", "diag", "full"]
 
@@ -125,7 +126,7 @@ def test_scalars_do_not_depend_on_the_numbers_of_the_nodes(make_draw):
     first = make_draw([(1, 1), (1, 2), (2, 1), (2, 1)])
     second = make_draw([(2, 2), (2, 1), (1, 1), (1, 1)])
     assert first.tree == second.tree
-    mine, other = (Posterior([[draw]], depth=2).scalars() for draw in (first, second))
+    mine, other = (Posterior([[draw]], of_depth(2)).scalars() for draw in (first, second))
     for name in mine:
         np.testing.assert_array_equal(mine[name], other[name])
 
@@ -156,14 +157,14 @@ def test_draws_come_chain_after_chain_and_are_counted(posteriors):
 
 
 def test_posterior_without_draws_says_so():
-    empty = Posterior([[], []], depth=2)
+    empty = Posterior([[], []], of_depth(2))
     assert (empty.n_chains, empty.n_draws, len(empty)) == (2, 0, 0)
     assert repr(empty) == "Posterior(n_chains=2, n_draws=0, none yet)"
 
 
 def test_chains_of_different_length_are_compared_by_what_they_share(make_draw):
     draws = [make_draw([(1,), (2,)], log_joint=float(k)) for k in range(5)]
-    posterior = Posterior([draws[:5], draws[:3]], depth=1)
+    posterior = Posterior([draws[:5], draws[:3]], of_depth(1))
     assert (posterior.n_draws, len(posterior)) == (3, 8)
     np.testing.assert_array_equal(posterior.scalars()["log_joint"], [[0, 1, 2], [0, 1, 2]])
 
@@ -221,7 +222,7 @@ def thinned(posteriors):
         [draw if k % 4 == 0 else draw.without_labels() for k, draw in enumerate(chain)]
         for chain in whole.chains
     ]
-    return Posterior(chains, whole.depth), whole
+    return Posterior(chains, whole.model), whole
 
 
 def test_scalars_need_no_labels(thinned):
@@ -236,11 +237,11 @@ def test_answers_about_rows_come_from_the_labelled_draws(thinned):
     assert some.labelled == kept
     assert whole.labelled == whole.draws
     np.testing.assert_array_equal(labels_at(some.draws, 1), labels_at(kept, 1))
-    np.testing.assert_array_equal(some.labels(1), Posterior([kept], whole.depth).labels(1))
+    np.testing.assert_array_equal(some.labels(1), Posterior([kept], whole.model).labels(1))
     np.testing.assert_array_equal(meeting_times(some.draws), meeting_times(kept))
     assert consensus_tree(some.draws, 3.0) == consensus_tree(kept, 3.0)
     assert best_draw(some.draws, 1) is best_draw(kept, 1)
-    alone = Posterior([chain[::4] for chain in whole.chains], whole.depth)
+    alone = Posterior([chain[::4] for chain in whole.chains], whole.model)
     assert repr(tree_space(some)) == repr(tree_space(alone))
 
 
@@ -254,7 +255,7 @@ def test_posterior_without_labels_says_so(thinned):
         with pytest.raises(ValueError, match=r"labels of the rows, got 40 without"):
             answer()
     with pytest.raises(ValueError, match=r"a draw of every chain that has kept the labels"):
-        tree_space(Posterior([draws], 2))
+        tree_space(Posterior([draws], of_depth(2)))
 
 
 @pytest.mark.parametrize("kept", [range(0, 20, 3), [4], [], range(20)])

@@ -8,10 +8,10 @@ import pytest
 
 from sticktree import Tree
 from sticktree.posterior import expected_loss, flat_clustering, labels_at
+from sticktree.posterior.clusterings import as_clusterings, expected_losses
 from sticktree.posterior.flat import number_clusters
-from sticktree.posterior.loss import as_clusterings, expected_losses
 from sticktree.processes import set_partitions
-from tests.metrics.trees import random_tree
+from tests.support.trees import random_tree
 
 
 @cache
@@ -91,7 +91,7 @@ def test_too_much_work_for_the_search_leaves_the_best_start(monkeypatch):
     draws = rng.integers(4, size=(20, 12))
     tree = random_tree(rng, 12, "binary")
     cut = flat_clustering(draws, tree=tree, nested=True)
-    monkeypatch.setattr("sticktree.posterior.search.ALL_STEPS", 1)
+    monkeypatch.setattr("sticktree.posterior.flat.ALL_STEPS", 1)
     found = flat_clustering(draws, tree=tree)
     assert expected_loss(found, draws) <= expected_loss(cut, draws)
     with pytest.raises(ValueError, match="n_clusters=9: the draws have too many clusters"):
@@ -99,7 +99,7 @@ def test_too_much_work_for_the_search_leaves_the_best_start(monkeypatch):
 
 
 def test_thinned_draws_still_lead_to_the_clustering(monkeypatch):
-    monkeypatch.setattr("sticktree.posterior.search.SWEEP_STEPS", 1)
+    monkeypatch.setattr("sticktree.posterior.flat.SWEEP_STEPS", 1)
     rng = np.random.default_rng(5)
     truth = rng.integers(4, size=50)
     draws = np.where(rng.random((300, 50)) < 0.2, rng.integers(4, size=(300, 50)), truth)
@@ -144,7 +144,7 @@ def test_wrong_input_is_refused_in_plain_words():
         flat_clustering(draws, loss="rand")
     with pytest.raises(ValueError, match="n_clusters must be an integer of at least 1, got 0"):
         flat_clustering(draws, n_clusters=0)
-    with pytest.raises(ValueError, match="n_clusters must be at most 3, one a datum, got 4"):
+    with pytest.raises(ValueError, match="n_clusters must be at most 3, one for each datum, got 4"):
         flat_clustering(draws, n_clusters=4)
     with pytest.raises(ValueError, match="nested=True needs a tree"):
         flat_clustering(draws, nested=True)
@@ -155,8 +155,8 @@ def test_wrong_input_is_refused_in_plain_words():
 
 
 def test_large_tables_are_answered_from_fewer_draws(make_draw, monkeypatch):
-    monkeypatch.setattr("sticktree.posterior.levels.MAX_LABELS", 4 * 30)
+    monkeypatch.setattr("sticktree.posterior.clusterings.MAX_LABELS", 4 * 30)
     draws = [make_draw([(1 + (k + j) % 3,) for k in range(4)]) for j in range(50)]
     assert labels_at(draws, 1).shape == (30, 4)
-    monkeypatch.setattr("sticktree.posterior.levels.MAX_LABELS", 1)
+    monkeypatch.setattr("sticktree.posterior.clusterings.MAX_LABELS", 1)
     assert labels_at(draws, 1).shape == (20, 4)

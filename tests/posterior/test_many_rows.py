@@ -5,15 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.made_up import DEPTH, as_fit, made_up
+from benchmarks.summaries import DEPTH, as_fit, made_up
 from sticktree.metrics import dendrogram_purity, meeting_distance, variation_of_information
-from sticktree.posterior import Draw, best_draw, expected_loss, flat_clustering, labels_at, levels
-from sticktree.posterior import search as searching
-from sticktree.posterior.company import most_often_with
+from sticktree.posterior import (
+    Draw,
+    best_draw,
+    clusterings,
+    expected_loss,
+    flat,
+    flat_clustering,
+    labels_at,
+)
+from sticktree.posterior.clusterings import growth
 from sticktree.posterior.consensus import _parted, consensus_tree
-from sticktree.posterior.contingency import has_gaps, shared_sums, shares_of_company, without_gaps
-from sticktree.posterior.loss import growth
-from sticktree.posterior.nearby import counts_of, neighbours, sweep_nearby
+from sticktree.posterior.counting import has_gaps, shared_sums, shares_of_company, without_gaps
+from sticktree.posterior.linking import most_often_with
+from sticktree.posterior.reseating import counts_of, neighbours, sweep_nearby
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +109,7 @@ def test_search_nearby_is_about_as_good_as_the_whole_one(made, monkeypatch, n_cl
     tree = consensus_tree(made.draws, 4.0)
     cut = flat_clustering(labels, tree=tree, nested=True, n_clusters=n_clusters)
     whole = flat_clustering(labels, tree=tree, n_clusters=n_clusters)
-    monkeypatch.setattr(searching, "ALL_STEPS", 0)
+    monkeypatch.setattr(flat, "ALL_STEPS", 0)
     found = flat_clustering(labels, tree=tree, n_clusters=n_clusters)
     losses = [expected_loss(z, labels) for z in (whole, found, cut)]
     assert losses[1] < losses[0] * (1 + excess)
@@ -159,9 +166,9 @@ def test_best_draw_is_among_those_that_were_compared(made, monkeypatch):
     """With few labels to hold, some draws are left out; the best must not be taken for another."""
     odd = replace(made.draws[0], leaf=np.roll(made.draws[0].leaf, 1))
     draws = [odd] * 3 + made.draws[:21]
-    monkeypatch.setattr(levels, "MAX_LABELS", 20 * 1_500)
-    monkeypatch.setattr(levels, "MIN_DRAWS", 8)
-    used = levels.affordable(draws)
+    monkeypatch.setattr(clusterings, "MAX_LABELS", 20 * 1_500)
+    monkeypatch.setattr(clusterings, "MIN_DRAWS", 8)
+    used = clusterings.affordable(draws)
     assert len(used) == 20
     labels = labels_at(draws, DEPTH)
     assert labels.shape == (20, 1_500)
@@ -172,8 +179,6 @@ def test_best_draw_is_among_those_that_were_compared(made, monkeypatch):
 def test_unlabelled_draws_do_not_change_what_a_fit_says(made):
     small = made._replace(data=made.data[:300], truth=made.truth[:300], draws=shortened(made, 300))
     one, other = as_fit(small), as_fit(small, unlabelled=2)
-    for mixture in (one, other):
-        mixture._summarise(None)
     assert len(other.posterior_) == 3 * len(one.posterior_)
     assert other.tree_ == one.tree_
     np.testing.assert_array_equal(other.labels_, one.labels_)

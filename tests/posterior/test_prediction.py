@@ -8,8 +8,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from sticktree.engine import engine_of
-from sticktree.posterior.prediction import memberships
+from sticktree.posterior.draws import Posterior
 from sticktree.processes import (
     DiffusionModel,
     GaussianTransition,
@@ -24,8 +23,7 @@ FACTOR, SHIFT = 1e3, 5e4  # from the units of the blobs to those of a user
 
 def predictives(mixture):
     """Yield the predictive distribution of every draw of a fit."""
-    model = mixture._model_
-    yield from engine_of(model).predictives(mixture.posterior_.draws, mixture._data, model)
+    yield from mixture.posterior_.predictive.each()
 
 
 def divergence_of(depth):
@@ -181,9 +179,8 @@ def test_membership_under_one_draw_shares_out_the_places_of_the_row(one_draw):
             with_row = labels[tree.data_below(above)]
             expected += p * np.bincount(with_row, minlength=3) / with_row.size
         standardised = (np.array(row) - one_draw.data.mean(axis=0)) / one_draw.data.std(axis=0)
-        found = memberships(
-            standardised, labels, level, [one_draw.draw], mixture._data, mixture._model_
-        )
+        alone = Posterior([[one_draw.draw]], mixture.fit_.model, mixture.fit_.training)
+        (found,) = alone.predictive.memberships(standardised, {level: labels})
         np.testing.assert_allclose(found[0], expected, atol=1e-10)
 
 
@@ -192,9 +189,11 @@ def test_densities_not_their_logs_are_averaged_over_draws(fit, blobs):
     together = mixture.score_samples(rows)
     draws = mixture.posterior_.draws
     alone = []
+    training = mixture.fit_.training
+    x = training.scaling.standardised(rows)
     for draw in draws:
-        mixture.posterior_.chains = [[draw]]
-        alone.append(mixture.score_samples(rows))
+        predictive = Posterior([[draw]], mixture.fit_.model, training).predictive
+        alone.append(predictive.log_density(x) + training.scaling.log_units(x))
     np.testing.assert_allclose(together, logsumexp(alone, axis=0) - np.log(len(draws)))
     assert mixture.score(rows) == mixture.score_samples(rows).mean()
 
@@ -243,8 +242,8 @@ def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(
     means, deviations, weights = [], [], []
     for predictive in predictives(mixture):
         part = predictive.mixture
-        seen = predictive.factor.T @ (mixture._preparation.spread * direction)
-        means.append(mixture._preparation.centre @ direction + part.mean @ seen)
+        seen = predictive.factor.T @ (mixture.fit_.training.scaling.spread * direction)
+        means.append(mixture.fit_.training.scaling.centre @ direction + part.mean @ seen)
         deviations.append(np.sqrt(part.variance) * np.linalg.norm(seen))
         weights.append(part.weight / len(mixture.posterior_))
     means, deviations, weights = map(np.concatenate, (means, deviations, weights))

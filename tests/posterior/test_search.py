@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sticktree.posterior import expected_loss
-from sticktree.posterior.loss import as_clusterings, scale
+from sticktree.posterior.clusterings import as_clusterings, scale
+from sticktree.posterior.flat import _Table
 from sticktree.posterior.reseating import merge, relabel, sweep, value
-from sticktree.posterior.search import _Table
 
 LOSSES = ["vi", "binder"]
 
@@ -94,6 +94,15 @@ def test_a_datum_goes_where_the_loss_is_least(loss, fixed):
         found = expected_loss(table.seats.labels, draws, loss)
         assert found == pytest.approx(min(losses), abs=1e-9)
         assert_counts_are_right(table)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5])
+def test_no_table_is_read_past_its_end_when_all_data_are_in_one_cluster(n_rows):
+    together = np.zeros(n_rows, dtype=int)
+    table = table_of([together], together, "vi", n_slots=n_rows)
+    # The kernel as plain Python, since compiled code reads past the end of an array in silence.
+    sweep.py_func(table.seats, np.arange(n_rows), table.delta, False)
+    assert np.unique(table.seats.labels).size == 1
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -8,6 +8,7 @@ import pytest
 from sticktree.metrics import meeting_distance
 from sticktree.posterior import Posterior
 from sticktree.posterior.tree_space import TreeSpace, tree_space
+from tests.support.models import of_depth
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def chain_of(make_draw):
 
 def test_chains_of_one_law_agree(chain_of):
     # In 40 other seeds the ratio stayed within 1 ± 0.001 and R-hat below 1.03.
-    space = tree_space(Posterior([chain_of(100, 0.5, seed) for seed in range(4)], depth=2))
+    space = tree_space(Posterior([chain_of(100, 0.5, seed) for seed in range(4)], of_depth(2)))
     assert space.ratio == pytest.approx(1, abs=0.01)
     assert space.r_hat < 1.05
     assert space.ess > 100
@@ -42,7 +43,7 @@ def test_chains_of_one_law_agree(chain_of):
 
 def test_chains_of_different_laws_disagree(chain_of):
     chains = [chain_of(100, share, seed) for seed, share in enumerate([0.5, 0.5, 0.5, 0.95])]
-    space = tree_space(Posterior(chains, depth=2))
+    space = tree_space(Posterior(chains, of_depth(2)))
     # In ten other seeds: ratio at least 1.045, R-hat 1.46, distances 1.067 times as large.
     assert space.ratio > 1.03
     assert space.r_hat > 1.3
@@ -59,7 +60,7 @@ def test_distances_are_those_of_the_trees(make_draw, monkeypatch):
     for common in ([1] * 5 + [2] * 5, [1, 2] * 5):
         moved = [[3 if i == k else c for i, c in enumerate(common)] for k in range(4)]
         chains.append([make_draw([(c, 1) for c in clusters]) for clusters in moved])
-    space = tree_space(Posterior(chains, depth=2))
+    space = tree_space(Posterior(chains, of_depth(2)))
     trees = [[draw.tree for draw in chain] for chain in chains]
     within = [
         meeting_distance(a, b) for chain in trees for k, a in enumerate(chain) for b in chain[:k]
@@ -73,7 +74,7 @@ def test_distances_are_those_of_the_trees(make_draw, monkeypatch):
 
 
 def test_one_chain_says_so(chain_of):
-    space = tree_space(Posterior([chain_of(30, 0.5, 0)], depth=2))
+    space = tree_space(Posterior([chain_of(30, 0.5, 0)], of_depth(2)))
     assert space.within > 0
     assert math.isnan(space.between)
     assert math.isnan(space.ratio)
@@ -84,31 +85,31 @@ def test_one_chain_says_so(chain_of):
 
 def test_draws_are_spread_over_the_chain(chain_of):
     chains = [chain_of(50, 0.5, seed) for seed in range(2)]
-    few = tree_space(Posterior(chains, depth=2), n_draws=10)
+    few = tree_space(Posterior(chains, of_depth(2)), n_draws=10)
     spread = [[chain[int(k)] for k in np.linspace(0, 49, 10)] for chain in chains]
-    assert few == tree_space(Posterior(spread, depth=2))
+    assert few == tree_space(Posterior(spread, of_depth(2)))
     assert few.n_draws == 10
 
 
 def test_trees_that_never_change(make_draw):
     one, other = make_draw([(1,), (1,), (2,)]), make_draw([(1,), (2,), (2,)])
-    same = tree_space(Posterior([[one] * 5, [one] * 5], depth=1))
+    same = tree_space(Posterior([[one] * 5, [one] * 5], of_depth(1)))
     assert (same.within, same.between, same.ratio) == (0.0, 0.0, 1.0)
     assert same.agrees()
-    stuck = tree_space(Posterior([[one] * 5, [other] * 5], depth=1))
+    stuck = tree_space(Posterior([[one] * 5, [other] * 5], of_depth(1)))
     assert stuck.ratio == math.inf
     assert stuck.in_words().startswith("chains disagree")
 
 
 def test_one_datum_and_few_draws(make_draw):
     alone = make_draw([(1,)])
-    assert tree_space(Posterior([[alone] * 4] * 2, depth=1)).ratio == 1.0
-    space = tree_space(Posterior([[alone]] * 2, depth=1))
+    assert tree_space(Posterior([[alone] * 4] * 2, of_depth(1))).ratio == 1.0
+    space = tree_space(Posterior([[alone]] * 2, of_depth(1)))
     assert space.in_words().startswith("too few draws")
     with pytest.raises(ValueError, match="posterior must have at least one draw"):
-        tree_space(Posterior([[], []], depth=1))
+        tree_space(Posterior([[], []], of_depth(1)))
     with pytest.raises(ValueError, match="n_draws must be an integer of at least 2, got 1"):
-        tree_space(Posterior([[alone]], depth=1), n_draws=1)
+        tree_space(Posterior([[alone]], of_depth(1)), n_draws=1)
 
 
 def test_words_give_the_numbers():

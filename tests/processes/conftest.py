@@ -1,17 +1,12 @@
-"""Checks that the tests of all processes share.
-
-Every statistical check here raises a false alarm with probability ``FALSE_ALARM`` under a fresh
-seed; checks of several numbers at once share that probability (Bonferroni). Seeds are fixed, so a
-test that passes keeps passing.
-"""
-
-from collections import Counter
+"""Fixtures that the tests of all processes share."""
 
 import numpy as np
 import pytest
-from scipy import stats
 
-FALSE_ALARM = 1e-4
+from tests.support import statistics
+from tests.support.statistics import FALSE_ALARM
+
+__all__ = ["FALSE_ALARM"]
 
 
 def pytest_make_parametrize_id(config, val, argname):
@@ -23,91 +18,29 @@ def pytest_make_parametrize_id(config, val, argname):
     return None
 
 
-def pool_rare_cells(counts, expected, least=5.0):
-    """Merge cells whose expected count is below ``least``, and what they make with the next."""
-    order = np.argsort(expected)
-    counts, expected = counts[order], expected[order]
-    rare = int((expected < least).sum())
-    if rare and expected[:rare].sum() < least:
-        rare = min(rare + 1, expected.size)
-    if not rare:
-        return counts, expected
-    pooled = np.concatenate([[counts[:rare].sum()], counts[rare:]])
-    return pooled, np.concatenate([[expected[:rare].sum()], expected[rare:]])
-
-
 @pytest.fixture(scope="session")
 def assert_frequencies():
-    """Return a chi-square test of counts against exact probabilities.
-
-    Cells with an expected count below 5 are pooled. The false-alarm rate is 1e-4 per test.
-    """
-
-    def check(counts, probabilities):
-        counts = np.asarray(counts, dtype=float)
-        probabilities = np.asarray(probabilities, dtype=float)
-        assert counts.shape == probabilities.shape
-        assert probabilities.sum() == pytest.approx(1, abs=1e-9)
-        assert not counts[probabilities == 0].any()
-        counts, expected = pool_rare_cells(counts, counts.sum() * probabilities)
-        assert expected.size > 1, "too few counts to test anything"
-        statistic = ((counts - expected) ** 2 / expected).sum()
-        assert stats.chi2.sf(statistic, expected.size - 1) > FALSE_ALARM
-
-    return check
+    return statistics.assert_frequencies
 
 
 @pytest.fixture(scope="session")
 def assert_same_frequencies():
-    """Return a two-sample chi-square test of two lists of labels; false-alarm rate 1e-4."""
-
-    def check(first, second):
-        labels = sorted(set(first) | set(second))
-        table = np.array(
-            [[Counter(sample)[label] for label in labels] for sample in (first, second)]
-        )
-        rare = table.sum(axis=0) < 10
-        table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
-        table = table[:, table.sum(axis=0) > 0]
-        assert table.shape[1] > 1, "too few labels to test anything"
-        assert stats.chi2_contingency(table, correction=False).pvalue > FALSE_ALARM
-
-    return check
+    return statistics.assert_same_frequencies
 
 
 @pytest.fixture(scope="session")
 def assert_mean():
-    """Return a z-test of the mean of independent draws, one row a draw; false-alarm rate 1e-4."""
-
-    def check(values, expected):
-        values = np.asarray(values, dtype=float).reshape(len(values), -1)
-        expected = np.broadcast_to(np.asarray(expected, dtype=float).ravel(), values.shape[1])
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        # Where nothing varies, only rounding may separate the mean from what is expected.
-        z = np.abs(values.mean(axis=0) - expected) / np.maximum(error, 1e-12)
-        assert (2 * stats.norm.sf(z) > FALSE_ALARM / expected.size).all(), z
-
-    return check
+    return statistics.assert_mean
 
 
 @pytest.fixture(scope="session")
 def assert_law():
-    """Return a Kolmogorov–Smirnov test of draws against a scipy law; false-alarm rate 1e-4."""
-
-    def check(values, law):
-        assert stats.kstest(np.asarray(values), law.cdf).pvalue > FALSE_ALARM
-
-    return check
+    return statistics.assert_law
 
 
 @pytest.fixture(scope="session")
 def assert_same_law():
-    """Return a two-sample Kolmogorov–Smirnov test; false-alarm rate 1e-4."""
-
-    def check(first, second):
-        assert stats.ks_2samp(first, second, method="asymp").pvalue > FALSE_ALARM
-
-    return check
+    return statistics.assert_same_law
 
 
 @pytest.fixture(scope="session")

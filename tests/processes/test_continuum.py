@@ -28,7 +28,8 @@ from sticktree import DirichletDiffusionTree, PitmanYorDiffusionTree, Tree
 from sticktree.engine.shared.seats import log_tree_probability
 from sticktree.engine.shared.state import empty_state
 from sticktree.engine.shared.structure import load_tree
-from sticktree.inference.specification import Specification
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.parameters import checked
 from sticktree.processes import (
     DiffusionDivergence,
     DiffusionModel,
@@ -370,7 +371,7 @@ def test_prior_of_the_engine_tends_to_the_density_of_continuous_time(preset, d):
     c, errors = 1.3, []
     for n_steps in (400, 800, 1600):
         estimator = preset(n_steps, concentration=c, discount=d)
-        model = Specification.of(estimator._parameters()).base
+        model = Candidates.of(checked(estimator.model_parameters())).base
         assert model.depth == n_steps - 1
         tree, nodes = timed(n_steps, (0.2, 0.45, 0.6, 0.8), d)
         data = np.zeros((tree.n_data, 1))

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree.data.sources.reading import CellError, read_bytes, read_file
+from sticktree.data.sources.file_table import CellError
+from sticktree.data.sources.files import read_bytes, read_file
 
 PLAIN = "name,länge,sex\n007,1.5,f\n008,NA,m\n"
 
@@ -100,9 +101,9 @@ def test_an_index_with_a_name_is_a_column_of_a_parquet_file(tmp_path):
         (b"", "t.csv", {}, "t.csv is empty"),
         (b"a,b\n", "t.csv", {}, "t.csv has no rows"),
         (b"a,b\n1,2\n1,2,3\n", "t.csv", {}, "with commas between its cells: Expected 2 fields"),
-        (b"a\n\xe9\n", "t.csv", {}, "encoding of t.csv is not utf-8"),
+        (b"a\n\xe9\n", "t.csv", {}, "encoding must be that of t.csv, got utf-8, by which byte 2 "),
         (b"a\n1\n", "t.csv", {"encoding": "utf-9"}, "encoding must be one that Python knows"),
-        (b"a\n1\n", "t.xls", {}, "format of t.xls is not known by its ending"),
+        (b"a\n1\n", "t.xls", {}, "format must be given, as t.xls does not tell it by its ending"),
         (b"a\n1\n", "t.xls", {"format": "xls"}, "format must be one of csv, tsv, parquet, npy"),
         (b"a\n1\n", "t.csv.gz", {}, "t.csv.gz cannot be unpacked"),
         (b"a\n1\n", "t.zip", {}, "t.zip cannot be unpacked"),

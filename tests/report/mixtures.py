@@ -8,6 +8,9 @@ from scipy.cluster.hierarchy import linkage
 
 from sticktree import Tree
 from sticktree.data import read_table
+from sticktree.posterior import Posterior
+from sticktree.posterior.diagnostics import Diagnosis
+from tests.support.models import of_depth
 
 NASTY = [
     "<script>window.hacked = 1</script>",
@@ -51,14 +54,22 @@ def mixture(table, *, tree=None, columns=None, labels=None, **more):
     read = read_table(table, columns)
     tree = linkage_tree(read.values) if tree is None else tree
     labels = tree.cut(1.5) if labels is None else labels
-    return SimpleNamespace(
-        tree_=tree,
-        labels_=np.asarray(labels),
-        confidence_=np.linspace(0.3, 1.0, tree.n_data),
-        data_=read.values,
-        columns_=read.columns,
-        **more,
-    )
+    known = {
+        "tree_": tree,
+        "labels_": np.asarray(labels).astype(int),
+        "level_": 2,
+        "confidence_": np.linspace(0.3, 1.0, len(read.values)),
+        "rows_at_hand": lambda: (np.arange(len(read.values)), read.values),
+        "columns_": read.columns,
+        "depth_": 4,
+        "covariance_type_": "full",
+        "leaf_noise_": "shared",
+        "selection_": None,
+        "posterior_": Posterior([[]], of_depth(4)),
+        "diagnosis_": Diagnosis({}, {}),
+        "get_params": dict,
+    }
+    return SimpleNamespace(**known | more)
 
 
 def nasty_mixture():

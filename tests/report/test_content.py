@@ -1,23 +1,21 @@
 """What the page is made of, against naive twins."""
 
-import sys
 import warnings
-from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from sticktree import DFPMixture, Tree
-from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis
-from sticktree.present.verdict import verdict
+from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.tree_space import tree_space
+from sticktree.present.findings import Classes, Findings
 from sticktree.report import build_report
 from sticktree.report.branches import Branches
 from sticktree.report.cloud import principal_axes
-from sticktree.report.features import Features
-from sticktree.report.packing import packed_column
-from sticktree.report.rows import Classes, Rows
+from sticktree.report.markup import packed_column
 from tests.report.mixtures import linkage_tree, mixture
 from tests.report.reading import Page, unpacked
 
@@ -114,47 +112,53 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once():
     kept = np.flatnonzero(weight)
     labels = np.arange(14) % 3
     estimator = mixture(data, tree=linkage_tree(data[kept]), labels=labels)
-    estimator.confidence_ = np.linspace(0, 1, 14)
-    estimator._rows = np.repeat(np.arange(14), weight)
-    rows = Rows.of(estimator, names=[f"r{i}" for i in range(14)], classes=np.arange(14))
-    assert rows.number.tolist() == kept.tolist()
-    assert rows.names == [f"r{i}" for i in kept]
-    assert rows.classes.names == [str(i) for i in kept]
-    np.testing.assert_array_equal(rows.values, data[kept])
-    np.testing.assert_array_equal(rows.label, labels[kept])
-    np.testing.assert_array_equal(rows.confidence, estimator.confidence_[kept])
+    estimator.fit_ = SimpleNamespace(training=SimpleNamespace(fitted_rows=kept))
+    names = [f"r{i}" for i in range(14)]
+    page = Page(build_report(estimator, names=names, classes=np.arange(14)))
+    assert "Of the rows, 2 have weight 0 and are not in the tree." in page.texts("p")[0]
+    rows = page.data["rows"]
+    number = unpacked(rows["number"], "<i4")
+    assert sorted(number) == kept.tolist()
+    assert rows["names"] == [f"r{i}" for i in number]
+    assert Findings(estimator, names=names).tree.names == tuple(f"r{i}" for i in kept)
+    assert [page.data["classes"][k] for k in unpacked(rows["class"], "<i4")] == [
+        str(i) for i in number
+    ]
+    columns = [unpacked(column["values"], "<f4") for column in page.data["columns"]]
+    np.testing.assert_allclose(np.stack(columns, axis=1), data[number], rtol=1e-6)
+    np.testing.assert_array_equal(unpacked(rows["label"], "<i4"), labels[number])
+    np.testing.assert_allclose(
+        unpacked(rows["confidence"], "<f4"), estimator.confidence_[number], rtol=1e-6
+    )
 
 
 def test_lognormal_columns_are_shown_as_they_came():
     values = np.exp(np.random.default_rng(0).normal(size=(9, 2)))
-    rows = Rows.of(mixture(values, columns=["lognormal", "gaussian"]))
-    np.testing.assert_allclose(rows.values, values, rtol=1e-12)
+    table = Findings(mixture(values, columns=["lognormal", "gaussian"])).table
+    np.testing.assert_allclose(table.values, values, rtol=1e-12)
 
 
 # ---- columns ------------------------------------------------------------------------------------
-
-
-def features_of(estimator):
-    return Features.of(estimator, Rows.of(estimator))
 
 
 def test_distances_are_standard_scores():
     values = np.random.default_rng(0).normal(5, 3, size=(30, 3))
     values[::4, 1] = np.nan
     values[:, 2] = 2.5
-    features = features_of(mixture(values))
+    table = Findings(mixture(values)).table
     expected = (values[:, :2] - np.nanmean(values[:, :2], axis=0)) / np.nanstd(
         values[:, :2], axis=0
     )
-    np.testing.assert_allclose(features.distances[:, :2], expected, rtol=1e-10)
-    assert (features.distances[:, 2] == 0).all()
+    np.testing.assert_allclose(table.distances[:, :2], expected, rtol=1e-10)
+    assert (table.distances[:, 2] == 0).all()
 
 
 def test_what_sets_rows_apart_is_the_most_unusual_first():
     values = np.zeros((20, 4))
     values[10:] = [1.0, -30.0, 5.0, 0.0]
     values[:, 2] += np.tile([0.0, 10.0], 10)
-    text = features_of(mixture(values, labels=np.zeros(20))).standing_out(np.arange(20) >= 10)
+    traits = Findings(mixture(values, labels=np.arange(20) >= 10)).clusters[1].traits
+    text = [trait.full() for trait in traits]
     assert text[:2] == ["column 0 1 (+1.0 sd)", "column 1 −30 (−1.0 sd)"]
     assert len(text) == 2  # column 2 is half a standard deviation off at most, column 3 constant
 
@@ -162,7 +166,7 @@ def test_what_sets_rows_apart_is_the_most_unusual_first():
 def test_principal_axes_are_those_of_the_singular_value_decomposition():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
-    places, explained, weight = principal_axes(features_of(mixture(values)))
+    places, explained, weight = principal_axes(Findings(mixture(values)).table)
     z = (values - values.mean(axis=0)) / values.std(axis=0)
     left, singular, right = np.linalg.svd(z, full_matrices=False)
     np.testing.assert_allclose(np.abs(places), np.abs(left * singular)[:, :2], atol=1e-8)
@@ -174,7 +178,7 @@ def test_principal_axes_take_categories_and_gaps():
     frame = pd.DataFrame(
         {"a": [1.0, 2.0, np.nan, 4.0], "b": ["x", "y", "x", None], "c": [0.0, 1.0, 0.0, 1.0]}
     )
-    places, explained, weight = principal_axes(features_of(mixture(frame)))
+    places, explained, weight = principal_axes(Findings(mixture(frame)).table)
     assert np.isfinite(places).all()
     assert 0.5 < explained.sum() <= 1 + 1e-12
     np.testing.assert_allclose(weight.sum(axis=1), 1.0)
@@ -206,50 +210,17 @@ def test_the_density_is_the_predictive_one(fit, n_columns):
 # ---- words --------------------------------------------------------------------------------------
 
 
-def judged(r_hat, ess=None, n_chains=2):
-    ess = dict.fromkeys(r_hat, 500.0) if ess is None else ess
-    return verdict(
-        SimpleNamespace(
-            diagnosis_=Diagnosis(r_hat, ess), posterior_=SimpleNamespace(n_chains=n_chains)
-        )
-    )
-
-
-def test_chains_that_agree_are_said_to():
-    found = judged({"log_joint": 1.01, "nodes[2]": 1.03})
-    assert found.tone == "good"
-    assert found.text.startswith("The chains agree: the largest R-hat is 1.03 (branches at level 3")
-
-
-@pytest.mark.parametrize(
-    ("r_hat", "tone", "said"),
-    [
-        (1.08, "doubtful", "Run longer: R-hat of concentration c is 1.08"),
-        (1.6, "bad", "Run longer: R-hat of concentration c is 1.60"),
-        (np.inf, "bad", "Run longer: R-hat of concentration c is infinite"),
-    ],
-)
-def test_chains_that_disagree_are_said_to(r_hat, tone, said):
-    found = judged({"concentration": r_hat, "log_joint": 1.0, "noise": np.nan})
-    assert found.tone == tone
-    assert found.text.startswith(said)
-    assert "1 of 3 scalars" in found.text
-
-
-def test_little_evidence_is_called_that():
-    assert judged({}, {"log_joint": 90.0}, n_chains=1).text.startswith("There is one chain only")
-    assert judged({}, {}).text.startswith("There are too few draws")
-    few = judged({"log_joint": 1.0}, {"log_joint": 30.0})
-    assert few.tone == "doubtful"
-    assert "size is 30 (log joint density). That is little" in few.text
-
-
 def test_a_fit_shows_its_chains_models_and_parameters(fit):
     estimator = fit(np.random.default_rng(0).normal(size=(20, 2)))
     row = {"name": "full, own, 3", "elpd": -31.26, "difference": 0.0, "se_difference": 0.0}
     row |= {"weight": 0.75, "n_bad_k": 1, "dropped_after": None}
     worse = row | {"name": "diag", "elpd": -40.0, "difference": -8.74, "dropped_after": 12}
-    estimator.selection_ = SimpleNamespace(table=[row, worse])
+    selection = SimpleNamespace(table=[row, worse], results=dict.fromkeys("ab"))
+    known, sampled = (
+        estimator.fit_.summaries(),
+        replace(estimator.fit_.sampled, selection=selection),
+    )
+    estimator.fit_ = replace(estimator.fit_, sampled=sampled).with_summaries(known)
     page = Page(build_report(estimator, provenance={"seed": 7}))
     levels = page.table("Branches at each level of the drawn trees")[1:]
     nodes = estimator.posterior_.scalars()["nodes"].reshape(-1, len(levels))
@@ -266,15 +237,10 @@ def test_a_fit_shows_its_chains_models_and_parameters(fit):
     assert len(lines) % 2 == 0  # a line for each of two chains
 
 
-def test_convergence_of_whole_trees_is_said(fit, monkeypatch):
-    name = "sticktree.posterior.tree_space"
-    stand_in = ModuleType(name)
-    stand_in.__spec__ = ModuleSpec(name, None)
-    found = SimpleNamespace(in_words=lambda: "chains agree: ratio 1.00")
-    stand_in.tree_space = lambda posterior: found
-    monkeypatch.setitem(sys.modules, name, stand_in)
-    page = Page(build_report(fit(np.random.default_rng(0).normal(size=(12, 1)))))
-    assert "Compared as whole trees, chains agree: ratio 1.00." in page.texts("p")
+def test_convergence_of_whole_trees_is_said(fit):
+    estimator = fit(np.random.default_rng(0).normal(size=(12, 1)))
+    words = tree_space(estimator.posterior_).in_words()
+    assert f"Compared as whole trees, {words}." in Page(build_report(estimator)).texts("p")
 
 
 def test_the_table_of_clusters_counts_right():

@@ -6,35 +6,30 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
+from sticktree.present.findings import Findings
 from sticktree.processes import NestedRestaurant
 from sticktree.report.branches import Branches
-from sticktree.report.rows import Rows
-
-
-def rows_of(label):
-    label = np.asarray(label)
-    values = np.arange(label.size, dtype=float)[:, None]
-    return Rows(values, np.arange(label.size), label, None, None, None)
+from sticktree.report.content import Content, sample
 
 
 def test_sample_is_all_rows_where_there_are_few():
-    np.testing.assert_array_equal(rows_of([0] * 50).sample(50), np.arange(50))
+    np.testing.assert_array_equal(sample(np.zeros(50), 50), np.arange(50))
 
 
 def test_sample_has_some_of_every_cluster():
     label = np.repeat([0, 1, 2, 3], [5_000, 3, 40, 4_957])
-    chosen = rows_of(label).sample(1_000)
+    chosen = sample(label, 1_000)
     assert chosen.size == np.unique(chosen).size == 1_000
     assert (np.diff(chosen) > 0).all()
     count = np.bincount(label[chosen])
     assert count[1] == 3
     assert count[2] >= 20
     assert abs(count[0] - count[3]) < 150  # five standard deviations of chance
-    np.testing.assert_array_equal(chosen, rows_of(label).sample(1_000))
+    np.testing.assert_array_equal(chosen, sample(label, 1_000))
 
 
 def test_more_clusters_than_room():
-    assert rows_of(np.arange(500)).sample(100).size == 100
+    assert sample(np.arange(500), 100).size == 100
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -68,19 +63,16 @@ def test_branches_of_some_rows_are_those_of_the_pruned_tree(seed):
         assert found.start[node] + found.count[node] <= found.start[above] + found.count[above]
 
 
-def test_page_of_many_rows_says_how_many_it_has(monkeypatch):
-    from benchmarks.made_up import as_fit, made_up
-    from sticktree.report import build_report, content, rows
+def test_page_of_many_rows_says_how_many_it_has():
+    from benchmarks.summaries import as_fit, made_up
 
     mixture = as_fit(made_up(2_000, 8))
-    mixture._summarise(None)
-    whole = build_report(mixture)
-    monkeypatch.setattr(rows.Rows.sample, "__defaults__", (500,))
-    monkeypatch.setattr(content, "MOST_ROWS", 500)
-    page = build_report(mixture, names=[f"row {k}" for k in range(2_000)])
-    assert "This page has 500 of the 2,000 rows" in page
-    assert "This page has" not in whole
-    assert len(set(re.findall(r'"row \d+"', page))) == 500
+    names = [f"row {k}" for k in range(2_000)]
+    whole = Content.of(Findings(mixture))
+    part = Content.of(Findings(mixture, names=names), most_rows=500)
+    assert "This page has 500 of the 2,000 rows" in part.pieces["summary"]
+    assert "This page has" not in whole.pieces["summary"]
+    assert len(set(part.data["rows"]["names"])) == 500
     sizes = np.bincount(mixture.labels_)
     for k, size in enumerate(sizes):
-        assert re.search(rf">{k}</[^>]*></th><td[^>]*><[^>]*>{size}<", page)
+        assert re.search(rf">{k}</[^>]*></th><td[^>]*><[^>]*>{size}<", part.pieces["clusters"])

@@ -1,12 +1,13 @@
 """Deep comparison of estimators, written without the code under test."""
 
 import math
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 
 from sticktree import Tree
-from sticktree.inference.sampling import Run
-from sticktree.io.packing import pack_chain
+from sticktree.inference.packing import pack_chain
+from sticktree.inference.runner import Run
 from sticktree.posterior import Posterior
 
 TREE = ("parent", "leaf", "level", "count", "time", "has_times", "support", "names")
@@ -37,6 +38,9 @@ def differences(a, b, where="it"):
         return differences(a.bit_generator.state, b.bit_generator.state, where)
     if isinstance(a, np.random.RandomState):
         return differences(a.get_state(), b.get_state(), where)
+    if is_dataclass(a):
+        names = [field.name for field in fields(a)]  # what is cached may be there or not
+        return differences(*({n: getattr(x, n) for n in names} for x in (a, b)), where)
     if type(a).__module__.startswith("sticktree."):
         return differences(vars(a), vars(b), where)
     if isinstance(a, float) and math.isnan(a):

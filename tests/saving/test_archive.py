@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sticktree
+from sticktree.estimators import saving as format_of_estimators
 from sticktree.io import archive as module
-from sticktree.io import fitted as format_of_estimators
 from sticktree.io.archive import Archive, open_archive, write_archive
 
 
@@ -136,24 +136,24 @@ def with_header(content, **changes):
 def test_newer_version_is_refused(content, tmp_path):
     path = tmp_path / "it"
     text = refusal(path, rewritten(with_header(content, version=3), document=None))
-    wanted = f"{path} has format version 3; this sticktree reads 1; upgrade sticktree"
+    wanted = f"{path} has format version 3; this sticktree reads 1, 2; upgrade sticktree"
     assert text == wanted
 
 
 def test_version_that_never_was_is_refused(content, tmp_path):
     text = refusal(tmp_path / "it", with_header(content, version=0))
-    assert text.endswith("has format version 0; this sticktree reads 1")
+    assert text.endswith("has format version 0; this sticktree reads 1, 2")
 
 
 def test_other_format_is_refused(content, tmp_path):
     text = refusal(tmp_path / "it", with_header(content, format="sticktree.forest"))
-    assert text.endswith("holds 'sticktree.forest', not one of sticktree.estimators.mixture")
+    assert text.endswith("holds 'sticktree.forest', not one of sticktree.estimator")
 
 
 def test_older_versions_have_their_readers(content, tmp_path, monkeypatch):
     path = tmp_path / "it"
     path.write_bytes(content)
-    readers = {1: lambda archive: archive.provenance, 2: None}
+    readers = {2: lambda archive: archive.provenance, 3: None}
     monkeypatch.setattr(format_of_estimators, "READERS", readers)
     assert sticktree.load(path)["sticktree"] == sticktree.__version__
 

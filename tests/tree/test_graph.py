@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from sticktree import Tree
-from tests.tree.annotated import annotated_trees, caterpillar, sample_consensus
+from tests.support.trees import annotated_trees, caterpillar, sample_consensus
 
 law = settings(deadline=None, derandomize=True, max_examples=60)
 
@@ -54,7 +54,7 @@ def test_a_deep_graph_needs_no_recursion():
     ("graph", "message"),
     [
         (nx.DiGraph(), "got a graph of 0 nodes and 0 edges"),
-        (nx.DiGraph([(0, 1), (2, 1)]), "got a graph of 3 nodes and 2 edges that is none"),
+        (nx.DiGraph([(0, 1), (2, 1)]), "got a graph of 3 nodes and 2 edges that is not"),
         (nx.DiGraph([(0, 1), (1, 0)]), "must be a tree with edges that lead away from one root"),
         (nx.Graph([(0, 1)]), "graph must be a networkx.DiGraph"),
         ("graph", "graph must be a networkx.DiGraph, got 'graph'"),

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 
 from sticktree import Tree
 from sticktree.processes import NestedRestaurant
-from sticktree.tree.json import tree_from_json
-from tests.tree.annotated import annotated_trees
+from tests.support.trees import annotated_trees
 
 
 @settings(deadline=None, derandomize=True, max_examples=50)
@@ -31,8 +30,8 @@ def test_files_of_version_1_are_read():
         '{"format": "sticktree.tree", "version": 1, "parent": [-1, 0], "level": [0, 2], '
         '"leaf": [1], "count": [1, 1], "locations": [[0.0], [1.0]]}'
     )
-    assert tree_from_json(text) == Tree([-1, 0], [1], level=[0, 2])
-    assert tree_from_json(text.encode()) == tree_from_json(text)
+    assert Tree.from_json(text) == Tree([-1, 0], [1], level=[0, 2])
+    assert Tree.from_json(text.encode()) == Tree.from_json(text)
 
 
 def test_locations_and_provenance_are_kept():
@@ -73,4 +72,4 @@ WHOLE = {
 )
 def test_a_damaged_file_is_refused_with_the_reason(text, message):
     with pytest.raises(ValueError, match=message):
-        tree_from_json(text)
+        Tree.from_json(text)

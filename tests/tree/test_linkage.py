@@ -9,7 +9,7 @@ from scipy.cluster import hierarchy
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
-from tests.tree.annotated import annotated_trees, sample_consensus
+from tests.support.trees import annotated_trees, sample_consensus
 
 law = settings(deadline=None, derandomize=True, max_examples=100)
 

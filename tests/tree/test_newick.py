@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from sticktree import Tree
-from tests.tree.annotated import annotated_trees, caterpillar, sample_consensus
+from tests.support.trees import annotated_trees, caterpillar, sample_consensus
 
 law = settings(deadline=None, derandomize=True, max_examples=150)
 

@@ -1,4 +1,8 @@
-"""The command line: ``sticktree`` and its commands, one module each."""
+"""The command line: ``sticktree`` and its commands.
+
+A command's module is imported when the command is used. Other packages add commands by entry points
+of the group ``sticktree.commands``, each the name of a :class:`Command`.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +10,40 @@ import argparse
 import difflib
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, NoReturn
 
-from sticktree.cli import (
-    cluster,
-    demo,
-    evaluate,
-    export,
-    fit,
-    plot,
-    predict,
-    report,
-    reproduce,
-    simulate,
-    summary,
-)
-from sticktree.cli.interruption import Interrupted, LostError
 from sticktree.version import __version__
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "Command", "StoppedError", "build_parser", "main"]
 
-WHOLE_FILES = "interrupted; files that were finished are kept"
+GROUP = "sticktree.commands"
+"""The group of entry points that add commands."""
+COMMANDS = {
+    "fit": ("sticktree.cli.fit:FIT", "learn a tree of clusters from a file"),
+    "summary": ("sticktree.cli.show:SUMMARY", "what was found, in words"),
+    "predict": ("sticktree.cli.predict:PREDICT", "clusters and densities of new rows"),
+    "plot": ("sticktree.cli.show:PLOT", "pictures of the tree, the rows and the chains"),
+    "export": ("sticktree.cli.show:EXPORT", "the tree for other programs"),
+    "evaluate": ("sticktree.cli.evaluate:EVALUATE", "how good a run is: labels, test rows"),
+    "cluster": ("sticktree.cli.predict:CLUSTER", "other flat clusters from the same fit"),
+    "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
+    "demo": (
+        "sticktree.cli.simulate:DEMO",
+        "look at random trees, and at one learned from a table",
+    ),
+    "simulate": ("sticktree.cli.simulate:SIMULATE", "draw data from a random tree"),
+}
+"""Where each command is, and what it does in a few words."""
+APART = {"reproduce": "the paper's tables and figures, with every peer beside them"}
+"""Commands of packages that are developed together with this one."""
+
+WIDTH = 100  # of the words at the head of a help text
+INTERRUPTED = "interrupted; files that were finished are kept"
 
 DESCRIPTION = """\
 Bayesian trees by breaking sticks: the Dirichlet fragmentation process.
@@ -41,7 +57,7 @@ start here:
   sticktree fit data.csv -o run           learn a tree of clusters from a table
   sticktree summary run                   what was found, in words
   sticktree report run -o report.html     explore it in a browser
-  sticktree fit --help                    all that can be said about the data and the model
+  sticktree fit --help                    all options for the data and the model
 
 without data:
   sticktree demo                          look at random trees, in the terminal and as figures
@@ -50,28 +66,24 @@ without data:
 
 exit codes: 0 done, 1 could not be done (disk, package, cluster), 2 wrong options, 130 interrupted
 """
-COMMANDS = (
-    fit,
-    summary,
-    predict,
-    plot,
-    export,
-    evaluate,
-    cluster,
-    report,
-    demo,
-    simulate,
-    reproduce,
-)
 
 
-class Commands(argparse.RawDescriptionHelpFormatter):
-    """Help with room for the name of every command; by itself it forgets their indent."""
+@dataclass(frozen=True)
+class Command:
+    """A command: the words of its help, its options, and what it does with them."""
 
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog)
-        names = [command.__name__.rpartition(".")[2] for command in COMMANDS]
-        self._action_max_length = 2 * self._indent_increment + max(map(len, names))
+    description: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], None]
+    epilog: str | None = None
+
+
+class StoppedError(RuntimeError):
+    """Work that was stopped and can go on later: the text says how, ``code`` is the exit code."""
+
+    def __init__(self, text: str, code: int = 130) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,49 +94,121 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code."""
+class CommandParser(Parser):
+    """The parser of a command, which imports the command when it has something to parse."""
+
+    def __init__(self, load: Callable[[], Command], **kwargs: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **kwargs)
+        self.load: Callable[[], Command] | None = load
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse words after the name of the command."""
+        if self.load is not None:
+            command = self.load()
+            self.load = None
+            self.description = textwrap.fill(command.description, WIDTH)
+            self.epilog = command.epilog
+            command.add_arguments(self)
+            self.set_defaults(run=command.run, command=self.prog.split()[-1], parser=self)
+        return super().parse_known_args(args, namespace)
+
+
+class TopFormatter(argparse.RawDescriptionHelpFormatter):
+    """Help with room for the name of every command; argparse itself forgets their indent."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        longest = max(map(len, [*COMMANDS, *APART]))
+        self._action_max_length = 2 * self._indent_increment + longest
+
+
+def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return the parser of all commands; of other packages only if ``words`` may ask for them."""
     parser = Parser(
-        prog="sticktree",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=Commands,
+        prog="sticktree", description=DESCRIPTION, epilog=EPILOG, formatter_class=TopFormatter
     )
     parser.add_argument("--version", action="version", version=f"sticktree {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.add_to(commands)
-    _speak_utf8()
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, parser_class=CommandParser
+    )
+    for name, (place, help_) in COMMANDS.items():
+        commands.add_parser(name, help=help_, load=partial(_load, place))
+    if not words or words[0] not in COMMANDS:
+        for name, (help_, load) in _added().items():
+            commands.add_parser(name, help=help_, load=load)
+    return parser
+
+
+def _load(place: str) -> Command:
+    module, _, name = place.partition(":")
+    command: Command = getattr(import_module(module), name)
+    return command
+
+
+def _added() -> dict[str, tuple[str, Callable[[], Command]]]:
+    """Return the commands of other packages: their help, and how to load them."""
+    from importlib.metadata import EntryPoint, entry_points
+
+    def load(entry: EntryPoint) -> Command:
+        try:
+            command: Command = entry.load()
+        except Exception as error:
+            raise ImportError(f"cannot load {entry.value}: {error}") from error
+        return command
+
+    def missing(name: str) -> Command:
+        raise ImportError(
+            f"{name} is in a package of its own, which is not installed: in a checkout of "
+            "sticktree, pip install ./paper"
+        )
+
+    found: dict[str, tuple[str, Callable[[], Command]]] = {
+        name: (help_, partial(missing, name))
+        for name, help_ in APART.items()
+        if name not in COMMANDS
+    }
+    for entry in entry_points(group=GROUP):
+        if entry.name not in COMMANDS:
+            package = "another package" if entry.dist is None else entry.dist.name
+            found[entry.name] = (APART.get(entry.name, f"from {package}"), partial(load, entry))
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    _write_utf8()
     words = sys.argv[1:] if argv is None else list(argv)
-    options, unknown = parser.parse_known_args(words)
-    if unknown:
-        _refuse(unknown, options.parser)
-    options.argv = words
-    name = f"sticktree {options.command}"
+    name = " ".join(["sticktree", *words[:1]])
     try:
+        options, unknown = build_parser(words).parse_known_args(words)
+        if unknown:
+            _refuse(unknown, options.parser)
+        options.argv = words
         options.run(options)
     except ValueError as error:
         print(f"{name}: {error} (see {name} --help)", file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # Whoever read our output has seen enough; keep Python from complaining at exit.
+        # The reader of our output has seen enough; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
         print(f"{name}: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    except (ImportError, LostError) as error:
+    except ImportError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt as error:
-        told = str(error) if isinstance(error, Interrupted) else WHOLE_FILES
-        print(f"{name}: {told}", file=sys.stderr)
+    except StoppedError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        print(f"{name}: {INTERRUPTED}", file=sys.stderr)
         return 130
     return 0
 
 
 def _refuse(unknown: list[str], parser: argparse.ArgumentParser) -> NoReturn:
-    """Say which words are not understood, and what may have been meant."""
+    """Report words that no option takes, and what may have been meant."""
     known = [option for action in parser._actions for option in action.option_strings]
     word = unknown[0].split("=")[0]
     near = difflib.get_close_matches(word, known, 1) if word.startswith("-") else []
@@ -132,7 +216,7 @@ def _refuse(unknown: list[str], parser: argparse.ArgumentParser) -> NoReturn:
     parser.error(f"unrecognized arguments: {' '.join(unknown)}{guess}")
 
 
-def _speak_utf8() -> None:
+def _write_utf8() -> None:
     """Let trees be drawn on consoles whose encoding lacks their characters."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

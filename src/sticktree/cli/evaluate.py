@@ -7,21 +7,22 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from sticktree.cli import Command
+from sticktree.cli.output import add_run, json_text, open_run
 from sticktree.cli.predict import check_level, new_rows
-from sticktree.cli.run_argument import add_run, json_text, open_run
-from sticktree.cli.table_options import READING, add_reading, read_rows
+from sticktree.cli.table import READING, add_reading, read_rows
 
 if TYPE_CHECKING:
-    from sticktree.io.run_folder import RunFolder
+    from sticktree.cli.run_folder import RunFolder
 
-__all__ = ["add_to"]
+__all__ = ["EVALUATE"]
 
-EPILOG = """\
-What it tells depends on what there is:
+EVALUATE_EPILOG = """\
+What is printed depends on what is given:
   always       leave-one-out log density of the rows of the fit, in their units
   labels       purity of the tree; adjusted Rand index, normalised mutual information and variation
-               of information of the flat clusters. They are those that fit was given with --label,
-               or a column of the data file that is named here
+               of information of the flat clusters. Labels are those of fit --label, or a column of
+               the data file that is named here
   test rows    their mean log density, and their clusters against their labels
 
 examples:
@@ -32,7 +33,7 @@ examples:
 WORDS = {
     "loo": "leave-one-out log density per row",
     "loo_se": "  its standard error",
-    "loo_bad": "  rows for which it is not to be trusted",
+    "loo_bad": "  rows for which it is unreliable",
     "purity_pairs": "dendrogram purity, over pairs of a class",
     "purity_leaves": "dendrogram purity, by leaves",
     "ari": "adjusted Rand index",
@@ -47,17 +48,8 @@ WORDS = {
 }
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "evaluate",
-        help="how good it is: labels, test rows",
-        description="Tell how well a run foresees rows, and how well its tree and its clusters "
-        "agree with known labels.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="evaluate", parser=parser)
+def add_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_run(parser)
     parser.add_argument("--test", metavar="FILE", help="rows that were not fitted")
     parser.add_argument(
@@ -66,11 +58,11 @@ def add_to(commands: Any) -> None:
     parser.add_argument(
         "--level", type=int, metavar="L", help="level of the flat clusters [that of the fit]"
     )
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
     add_reading(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     folder = open_run(options)
     level = check_level(folder, options.level)
@@ -117,7 +109,7 @@ def _labels(folder: RunFolder, options: argparse.Namespace) -> Sequence[str | No
 
 
 def _column(table: Any, wanted: str) -> list[str | None]:
-    from sticktree.data.sources.reading.names import pick_column
+    from sticktree.data.sources.names import pick_column
 
     words: list[str | None] = table.words(pick_column(table.names, wanted))
     return words
@@ -149,7 +141,7 @@ def _agreement(
     if level is not None:
         found = folder.by_level[level - 1] if level else np.zeros_like(found)
     result = _flat(labels, found)
-    of_tree = [labels[k] for k in np.unique(estimator._rows)]
+    of_tree = [labels[k] for k in estimator.fit_.training.fitted_rows]
     known = [label for label in of_tree if label is not None]
     if len(set(known)) == len(known):  # no two rows of one class
         return result
@@ -210,3 +202,12 @@ def _lines(result: dict[str, Any]) -> str:
         f"  {WORDS[key]:<{width}}  {value:>10{',' if isinstance(value, int) else '.4f'}}"
         for key, value in result.items()
     )
+
+
+EVALUATE = Command(
+    "Measure how well a run predicts rows, and how well its tree and its clusters "
+    "agree with known labels.",
+    add_evaluate,
+    run_evaluate,
+    EVALUATE_EPILOG,
+)

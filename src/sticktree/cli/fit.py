@@ -15,42 +15,33 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from sticktree.cli.fit_chunks import LargeFile, check_shared, is_large, large_rows, open_large
-from sticktree.cli.fit_options import (
-    LASTING,
-    add_options,
-    estimator_of,
-    lasting,
-    naming_options,
-)
-from sticktree.cli.fit_rows import Rows, checked_columns, rows_of, spoken_columns
-from sticktree.cli.interruption import Interrupted, LostError
+from sticktree.cli import Command, StoppedError
+from sticktree.cli.fit_options import LASTING, OPTIONS, add_options, estimator_of, lasting
 from sticktree.cli.output import seed_of
-from sticktree.cli.table_options import READING, read_rows
-from sticktree.data.sources.dask.lost import ClusterLostError
-from sticktree.io.run_folder import FILES, RunFolder, environment
+from sticktree.cli.run_folder import FILES, RunFolder, environment
+from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
-    from sticktree.data.sources.reading import FileTable
+    from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.present.summary import Summary
+    from sticktree.present.findings import Findings
 
-__all__ = ["add_to"]
+__all__ = ["FIT"]
 
-EPILOG = """\
+FIT_EPILOG = """\
 The folder gets plain files:
-  clusters.csv     every row: its cluster, how sure that is, and its cluster at every level
+  clusters.csv     every row: its cluster, how certain that is, and its cluster at every level
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
-  run.json         how it came to be: version, parameters, seed, hash of the data, platform, times
+  run.json         how it was made: version, parameters, seed, hash of the data, platform, times
 
 Numbers in a Parquet file, an npy file or an array of zarr that would take more than 256 MB of
 memory are read in chunks, unless --algorithm gibbs is asked for, which needs all rows in memory.
 
-A run that is stopped, by Ctrl-C or worse, goes on with --resume to the very draws it would have
-made; its options need not be given again.
+A run that is stopped, by Ctrl-C or by a crash, goes on with --resume to the draws that it would
+have made; its options need not be given again.
 
 examples:
   every column is data:
@@ -70,17 +61,8 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "fit",
-        help="learn a tree of clusters from a file",
-        description="Learn a tree of clusters from a table in a file, and write all answers to a "
-        "folder.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="fit", parser=parser)
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "data",
         nargs="?",
@@ -91,16 +73,18 @@ def add_to(commands: Any) -> None:
         "-o", "--output", default="run", metavar="FOLDER", help="where the files go [run]"
     )
     again = parser.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
-    again.add_argument("--overwrite", action="store_true", help="replace a run that is there")
+    again.add_argument("--resume", action="store_true", help="continue a run that was stopped")
+    again.add_argument("--overwrite", action="store_true", help="replace a run that exists")
     parser.add_argument(
-        "--keep-checkpoint", action="store_true", help="keep what --resume needs, at the end too"
+        "--keep-checkpoint",
+        action="store_true",
+        help="keep the checkpoint when the run is finished",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing but warnings")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but warnings")
     add_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_fit(options: argparse.Namespace) -> None:
     """Fit and write."""
     began = time.monotonic()
     folder = RunFolder(options.output)
@@ -118,24 +102,13 @@ def run(options: argparse.Namespace) -> None:
     estimator = estimator_of(
         chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
     )
-    table: FileTable | LargeFile
-    if options.scheduler is not None:
-        check_shared(options.data, chosen)
-        table = open_large(options.data)
-    elif is_large(options.data, chosen):
-        table = open_large(options.data)
-    else:
-        table = read_rows(options.data, {k: chosen[k] for k in READING if k in chosen})
+    table = given_table(options.data, chosen, shared=options.scheduler is not None)
     if before is not None and table.source["sha256"] != before["data"]["sha256"]:
         raise ValueError(
             f"{options.data} is not the file that the run in {folder.path} was started with: its "
-            "content is another"
+            "content differs"
         )
-    if isinstance(table, LargeFile):
-        rows, columns = large_rows(table, chosen)
-    else:
-        rows = rows_of(table, chosen)
-        columns = checked_columns(rows, chosen)
+    rows, columns = in_roles(table, chosen)
     record = _record(options, chosen, table, rows, columns)
     if before is not None:
         kept = ("started", "seconds", "command", "environment")
@@ -148,31 +121,24 @@ def run(options: argparse.Namespace) -> None:
         how = ", read in chunks" if isinstance(table, LargeFile) else ""
         how = f" on {options.scheduler}" if options.scheduler is not None else how
         print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
-        print(spoken_columns(columns), file=sys.stderr, flush=True)
+        print(described(columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StoppedError) as error:
         record["seconds"] += time.monotonic() - began
         folder.begin(record)
-        raise Interrupted(
-            f"stopped; go on with: sticktree fit -o {shlex.quote(options.output)} --resume"
-        ) from None
-    except ClusterLostError as error:
-        record["seconds"] += time.monotonic() - began
-        folder.begin(record)
-        raise LostError(
-            f"{error.what}; go on with: sticktree fit -o {shlex.quote(options.output)} --resume "
-            "--scheduler and the address of a scheduler"
-        ) from None
+        if isinstance(error, StoppedError):
+            raise
+        raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-    summary = _finish(folder, estimator, record, rows)
+    found = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
         folder.discard_checkpoint()
-    if options.quiet and summary.agree == "bad":
-        print(f"warning: {summary.convergence}", file=sys.stderr)
+    if options.quiet and found.verdict.agreement == "disagree":
+        print(f"warning: {found.verdict.text}", file=sys.stderr)
     if not options.quiet:
-        _tell(folder, summary, record["seed"], time.monotonic() - began)
+        _tell(folder, found, record["seed"], time.monotonic() - began)
 
 
 # ---- before ------------------------------------------------------------------------------------
@@ -196,7 +162,7 @@ def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | N
         return folder.record
     if status == "running":
         raise ValueError(
-            f"--output {path} holds a run that was stopped: go on with --resume, start anew with "
+            f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
             "--overwrite, or choose another folder"
         )
     present = [name for name in FILES if (path / name).exists()]
@@ -214,10 +180,10 @@ def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if kept.get(name) != value:
             was = f"was {kept[name]}" if name in kept else "was not given"
-            option = "no-standardize" if name == "standardize" else name
+            flag = OPTIONS[name].flag if name in OPTIONS else f"--{name}"
             raise ValueError(
-                f"--{option} {was} when the run was started, and stays so with --resume: leave it "
-                "out, or start anew with --overwrite"
+                f"{flag} {was} when the run was started, and stays so with --resume: leave it "
+                "out, or start afresh with --overwrite"
             )
     return dict(kept)
 
@@ -229,7 +195,7 @@ def _record(
     rows: Rows,
     columns: Columns,
 ) -> dict[str, Any]:
-    """Return all that it takes to do the same again."""
+    """Return all that is needed to run it again."""
     return {
         "command": shlex.join(["sticktree", *options.argv]),
         "started": _now(),
@@ -258,10 +224,22 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
     if options.scheduler is None:
         _sample(estimator, rows)
         return
-    from sticktree.data.sources.dask.files import connected, dask_table
+    from sticktree.data.sources.dask.lazy import connected, dask_table
+    from sticktree.data.sources.dask.session import ClusterLostError
 
-    with connected(options.scheduler):
-        _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+    try:
+        with connected(options.scheduler):
+            _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+    except ClusterLostError as error:
+        raise StoppedError(
+            f"{error.what}; go on with: {_resuming(options)} --scheduler and the address of a "
+            "scheduler",
+            code=1,
+        ) from None
+
+
+def _resuming(options: argparse.Namespace) -> str:
+    return f"sticktree fit -o {shlex.quote(options.output)} --resume"
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
@@ -270,10 +248,10 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
 
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():
-        # We tell these ourselves, in words for a terminal.
+        # These are printed in the words of the terminal.
         warnings.simplefilter("ignore", ColumnsWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        # A fit that is interrupted keeps what it has. Here it is saved, and goes on another time.
+        # A fit that is interrupted keeps its draws. Here they are saved, and the run goes on later.
         warnings.filterwarnings("error", "interrupted", ConvergenceWarning)
         try:
             estimator.fit(rows.frame, sample_weight=rows.weights)
@@ -283,7 +261,7 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
 
 @contextmanager
 def _terminated_is_interrupted() -> Iterator[None]:
-    """Treat a polite request to end, as batch systems send it, like Ctrl-C."""
+    """Treat a request to end (SIGTERM), as batch systems send it, like Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -303,7 +281,7 @@ def _terminated_is_interrupted() -> Iterator[None]:
 
 def _finish(
     folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
-) -> Summary:
+) -> Findings:
     # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
     estimator.set_params(checkpoint=None, progress=None)
     hidden = ("checkpoint", "progress", "warm_start", "columns")
@@ -313,9 +291,11 @@ def _finish(
     return folder.finish(estimator, record, ids=rows.ids, labels=rows.labels)
 
 
-def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> None:
+def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
+    from sticktree.present.terminal import head
+
     name = shlex.quote(str(folder.path))
-    print(summary.head())
+    print(head(found))
     print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
@@ -323,3 +303,11 @@ def _tell(folder: RunFolder, summary: Summary, seed: int, seconds: float) -> Non
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+FIT = Command(
+    "Learn a tree of clusters from a table in a file, and write all answers to a folder.",
+    add_fit,
+    run_fit,
+    FIT_EPILOG,
+)

@@ -1,66 +1,65 @@
-"""The options of ``sticktree fit``, and the estimator that they ask for."""
+"""The options of ``sticktree fit``, most of them from the table of parameters."""
 
 from __future__ import annotations
 
 import argparse
-import inspect
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sticktree.checks import check_integer
-from sticktree.cli.table_options import READING, add_reading, reading_of
-from sticktree.data.sources.reading.names import split_list
+from sticktree.checks import is_real
+from sticktree.cli.table import NAMES, READING, add_reading, naming_options, reading_of
+from sticktree.data.sources.names import split_list
+from sticktree.inference.parameters import (
+    PARAMETERS,
+    PRESETS,
+    Choice,
+    Family,
+    Flag,
+    Later,
+    Learned,
+    Parameter,
+    Resolution,
+    check_level,
+    checked,
+)
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
 
-__all__ = ["LASTING", "PARAMETERS", "add_options", "estimator_of", "lasting", "naming_options"]
+__all__ = ["LASTING", "OPTIONS", "add_options", "estimator_of", "lasting"]
 
 COLUMNS = ("columns", "drop", "label", "id", "weights", "kinds")
-PARAMETERS = {
-    "depth": "depth",
-    "divergence": "divergence",
-    "concentration": "concentration",
-    "discount": "discount",
-    "covariance": "covariance_type",
-    "noise": "leaf_noise",
-    "scales": "scales",
-    "resolution": "resolution",
-    "standardize": "standardize",
-    "algorithm": "algorithm",
-    "chains": "n_chains",
-    "warmup": "n_warmup",
-    "draws": "n_draws",
-    "thin": "thin",
-    "level": "level",
-    "jobs": "n_jobs",
+OPTIONS = {
+    parameter.option: parameter
+    for parameter in PARAMETERS.values()
+    if parameter.option is not None and not isinstance(parameter.allowed, Later)
 }
-"""Options, and the parameters of the estimator that they set."""
-LASTING = (*READING, *COLUMNS, "model", *(name for name in PARAMETERS if name != "jobs"), "seed")
+"""Options that set a parameter of the estimator as they stand."""
+LASTING = (*READING, *COLUMNS, "model", *(name for name in OPTIONS if name != "jobs"), "seed")
 """Options that a run keeps when it goes on."""
-# What each model fixes, and what it only has as another default.
-FIXED: dict[str, dict[str, Any]] = {
-    "dfp": {},
-    "dpm": {"depth": 1, "divergence": "constant", "scales": "per_level"},
-    "ddt": {"divergence": "diffusion", "scales": "shared"},
-    "pydt": {"divergence": "diffusion", "scales": "shared"},
-}
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "dfp": {},
-    "dpm": {"covariance_type": "full"},
-    "ddt": {"depth": 40, "covariance_type": "full"},
-    "pydt": {"depth": 40, "covariance_type": "full", "discount": None},
-}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options; none has a default, so that those given can be told apart."""
     add_reading(parser)
     _add_columns(parser)
-    _add_model(parser)
-    _add_sampling(parser)
+    model = parser.add_argument_group("the model")
+    titles = "; ".join(f"{name}: {preset.title}" for name, preset in PRESETS.items())
+    model.add_argument("--model", choices=list(PRESETS), help=f"{titles} [dfp]")
+    sampling = parser.add_argument_group("the sampling")
+    group = model
+    for parameter in OPTIONS.values():
+        group = sampling if parameter.name == "n_chains" else group
+        _add_parameter(group, parameter)
+    sampling.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on the Dask cluster of this scheduler; workers read the file by the same path",
+    )
+    sampling.add_argument(
+        "--seed",
+        type=int,
+        help="the same seed gives the same draws [a fresh one, which is printed]",
+    )
 
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
@@ -87,92 +86,38 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_model(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the model")
-    group.add_argument(
-        "--model",
-        choices=list(FIXED),
-        help="Dirichlet fragmentation process; Dirichlet process mixture (one level, no tree); "
-        "Dirichlet or Pitman–Yor diffusion tree in fine steps [dfp]",
-    )
-    group.add_argument(
-        "--depth",
-        type=int,
-        metavar="T",
-        help="how often the stick breaks [by --covariance auto, or 4; ddt and pydt 40]",
-    )
-    group.add_argument(
-        "--covariance",
-        choices=["auto", "full", "diag", "spherical"],
-        help="form of the noise; auto lets the data choose it, and a depth up to --depth [auto; "
-        "dpm, ddt and pydt full]",
-    )
-    group.add_argument(
-        "--noise",
-        choices=["auto", "shared", "own"],
-        help="whether all leaves have the same noise, or each its own [auto]",
-    )
-    group.add_argument(
-        "--divergence",
-        choices=["log", "constant", "diffusion"],
-        help="how the concentration depends on the level; diffusion is log less the discount [log]",
-    )
-    group.add_argument(
-        "--concentration", type=_number_or("learn"), metavar="C", help="a number, or learn [learn]"
-    )
-    group.add_argument(
-        "--discount",
-        type=_number_or("learn"),
-        metavar="D",
-        help="Pitman–Yor discount in [0, 1), or learn [0; pydt learn]",
-    )
-    group.add_argument(
-        "--scales",
-        choices=["per_level", "shared"],
-        help="whether each level's steps have a variance of their own [per_level]",
-    )
-    group.add_argument(
-        "--resolution",
-        type=_number_or("auto"),
-        metavar="R",
-        help="how finely columns were measured: no cluster is narrower [auto]",
-    )
-    group.add_argument(
-        "--no-standardize",
-        dest="standardize",
-        action="store_const",
-        const=False,
-        help="take columns in their own units inside",
-    )
+def _add_parameter(group: argparse._ArgumentGroup, parameter: Parameter) -> None:
+    """Add the option of a parameter, as what it may be asks for."""
+    allowed, flag = parameter.allowed, str(parameter.flag)
+    if isinstance(allowed, Flag):  # the one there is can only be switched off
+        words = "take columns in their own units inside: do not centre and scale them"
+        group.add_argument(
+            flag, dest=parameter.option, action="store_const", const=False, help=words
+        )
+        return
+    form: dict[str, Any] = {"type": int, "metavar": parameter.metavar}
+    words = parameter.help
+    if isinstance(allowed, Choice | Family):
+        form = {"choices": allowed.choices}
+    elif isinstance(allowed, Learned):
+        form["type"] = _number_or("learn")
+        words += "; a number, or learn"
+    elif isinstance(allowed, Resolution):
+        form["type"] = _number_or("auto")
+    group.add_argument(flag, help=f"{words} [{_default(parameter)}]", **form)
 
 
-def _add_sampling(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the sampling")
-    group.add_argument(
-        "--algorithm",
-        choices=["auto", "gibbs", "parallel"],
-        help="move one row at a time, or all rows side by side, which is for many rows [auto: by "
-        "the number of rows]",
-    )
-    group.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="run on the Dask cluster of this scheduler; workers read the file by the same path",
-    )
-    group.add_argument("--chains", type=int, metavar="K", help="independent chains [4]")
-    group.add_argument("--warmup", type=int, metavar="N", help="sweeps thrown away [1000]")
-    group.add_argument("--draws", type=int, metavar="N", help="draws kept of each chain [1000]")
-    group.add_argument("--thin", type=int, metavar="N", help="sweeps from draw to draw [1]")
-    group.add_argument(
-        "--level",
-        type=int,
-        metavar="L",
-        help="level of the tree that clusters are told of [where draws agree best]",
-    )
-    group.add_argument("--jobs", type=int, metavar="N", help="threads [one a chain and core]")
-    group.add_argument(
-        "--seed", type=int, help="the same seed gives the same draws [a fresh one, which is told]"
-    )
+def _default(parameter: Parameter) -> str:
+    """Return the default in words, and those of the models that have another."""
+    models: dict[str, list[str]] = {}
+    for name, preset in PRESETS.items():
+        if parameter.name in preset.defaults:
+            value = preset.defaults[parameter.name]
+            models.setdefault("learn" if value is None else str(value), []).append(name)
+    usual = parameter.default_words
+    if usual is None:
+        usual = f"{parameter.default:g}" if is_real(parameter.default) else str(parameter.default)
+    return "; ".join([usual, *(f"{value} with {', '.join(of)}" for value, of in models.items())])
 
 
 def lasting(options: argparse.Namespace) -> dict[str, Any]:
@@ -184,56 +129,22 @@ def lasting(options: argparse.Namespace) -> dict[str, Any]:
 def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
     """Return the estimator that options ask for, its parameters checked."""
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.inference.specification import Specification
+    from sticktree.inference.candidates import Candidates
 
     model = options.get("model", "dfp")
-    for name in options.keys() & FIXED[model].keys():
-        raise ValueError(f"--{name} has no meaning with --model {model}: leave it out")
+    preset = PRESETS[model]
     given = {
-        parameter: None if options[name] == "learn" else options[name]
-        for name, parameter in PARAMETERS.items()
+        parameter.name: None if options[name] == "learn" else options[name]
+        for name, parameter in OPTIONS.items()
         if name in options
     }
-    parameters = {**FIXED[model], **DEFAULTS[model], **given}
-    estimator = DFPMixture(**parameters, **others)
+    for name in given.keys() & preset.fixed.keys():
+        raise ValueError(f"{NAMES[name]} has no meaning with --model {model}: leave it out")
+    estimator = DFPMixture(**{**preset.fixed, **preset.defaults, **given}, **others)
     with naming_options():
-        levels = Specification.of(estimator._parameters()).most_levels
-        estimator._schedule()
-        estimator._threads()
-    if estimator.level is not None:
-        check_integer("--level", estimator.level, minimum=0)
-        if estimator.level > levels:
-            raise ValueError(
-                f"--level must be at most {levels}, the last level of the tree, got "
-                f"{estimator.level}"
-            )
-    if estimator.resolution != "auto" and not estimator.resolution >= 0:
-        raise ValueError(f"--resolution must be auto or at least 0, got {estimator.resolution}")
+        candidates = Candidates.of(checked(estimator.get_params()))
+        check_level(estimator.level, candidates.most_levels)
     return estimator
-
-
-def defaults() -> dict[str, Any]:
-    """Return the defaults of the estimator's parameters that options set."""
-    from sticktree.estimators.mixture import DFPMixture
-
-    signature = inspect.signature(DFPMixture.__init__).parameters
-    return {
-        name: signature[parameter].default
-        for name, parameter in PARAMETERS.items()
-        if parameter in signature
-    }
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Call a parameter of the estimator by its option where an error begins with it."""
-    names = {parameter: f"--{name}" for name, parameter in PARAMETERS.items()}
-    names |= {"columns": "--kinds", "sample_weight": "--weights"}
-    try:
-        yield
-    except ValueError as error:
-        text = re.sub(r"^\w+", lambda match: names.get(match[0], match[0]), str(error))
-        raise ValueError(text.split("\n")[0]) from None
 
 
 def _kinds(text: str) -> dict[str, str]:

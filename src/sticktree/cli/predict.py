@@ -1,4 +1,4 @@
-"""``sticktree predict``: clusters and densities of new rows."""
+"""``sticktree predict`` and ``cluster``: clusters of new rows and of old ones."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ import argparse
 import difflib
 from typing import TYPE_CHECKING, Any
 
-from sticktree.cli.run_argument import (
-    add_output,
-    add_run,
-    check_file,
-    open_run,
-    write_text,
-)
-from sticktree.cli.table_options import READING, add_reading, read_rows, reading_of, telling_options
+from sticktree.checks import check_integer
+from sticktree.cli import Command
+from sticktree.cli.output import add_output, add_run, check_file, open_run, write_text
+from sticktree.cli.table import READING, add_reading, read_rows, reading_of, telling_options
+from sticktree.errors import ParameterError
+from sticktree.files import csv_pieces
 
 if TYPE_CHECKING:
-    from sticktree.data.sources.reading import FileTable
-    from sticktree.io.run_folder import RunFolder
-from sticktree.io.streams import csv_pieces
+    from sticktree.cli.run_folder import RunFolder
+    from sticktree.data.sources.file_table import FileTable
 
-__all__ = ["add_to", "check_level", "new_rows"]
+__all__ = ["CLUSTER", "PREDICT", "check_level", "new_rows"]
 
-EPILOG = """\
+
+# ---- predict -------------------------------------------------------------------------------------
+
+PREDICT_EPILOG = """\
 The table has a line for each row: its number from 0, its name if the file has the column that
-named the rows of the fit, the likeliest cluster, the probability of that cluster, and the log
-density of the row in its own units. Columns are found by their names; others are ignored. What is
-missing counts as missing.
+named the rows of the fit, the most probable cluster, the probability of that cluster, and the log
+density of the row in its own units. Columns are matched by name; others are ignored. Values may be
+missing.
 
 examples:
     sticktree predict run new.csv -o predicted.csv
@@ -36,34 +36,26 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "predict",
-        help="clusters and densities of new rows",
-        description="Put new rows into the clusters of a run, tell how probable each row is, or "
-        "fill in what is missing.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="predict", parser=parser)
+def add_predict(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_run(parser)
     parser.add_argument("data", help="a file of rows like those of the fit; - is standard input")
     add_output(parser)
     parser.add_argument(
-        "--level", type=int, metavar="L", help="level of the tree [that of the fit]"
+        "--level",
+        type=int,
+        metavar="L",
+        help="level of the tree whose clusters are meant [that of the fit]",
     )
     what = parser.add_mutually_exclusive_group()
+    what.add_argument("--proba", action="store_true", help="add the probability of every cluster")
     what.add_argument(
-        "--proba", action="store_true", help="the probability of every cluster as well"
-    )
-    what.add_argument(
-        "--impute", action="store_true", help="instead, the rows with what is missing filled in"
+        "--impute", action="store_true", help="write the rows with missing values filled in instead"
     )
     add_reading(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_predict(options: argparse.Namespace) -> None:
     """Predict and write."""
     path = check_file(options.output, overwrite=options.overwrite)
     folder = open_run(options)
@@ -88,16 +80,16 @@ def run(options: argparse.Namespace) -> None:
 
 
 def check_level(folder: RunFolder, level: int | None) -> int | None:
-    """Return a level if the tree of the run has it."""
+    """Return a level that the tree of the run has."""
     last = folder.record["result"]["levels"]
     if level is not None and not 0 <= level <= last:
-        raise ValueError(f"--level must be an integer from 0 to {last}, got {level}")
+        raise ParameterError("--level", level, f"an integer from 0 to {last}")
     return level
 
 
 def new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple[FileTable, Any]:
     """Read new rows with the columns of a run, in the form that they had then."""
-    # What was said of the first file most likely holds for another; its format may differ.
+    # Options for the first file most likely hold for another one; its format may differ.
     before = {k: v for k, v in folder.record["options"].items() if k in READING and k != "format"}
     table = read_rows(name, before | reading_of(options))
     wanted = folder.record["columns"]["fitted"]
@@ -114,3 +106,73 @@ def new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple
 
 def _digits(values: Any) -> list[str]:
     return [f"{value:.6g}" for value in values]
+
+
+PREDICT = Command(
+    "Assign new rows to the clusters of a run, compute how probable each row is, or "
+    "fill in what is missing.",
+    add_predict,
+    run_predict,
+    PREDICT_EPILOG,
+)
+
+
+# ---- cluster -------------------------------------------------------------------------------------
+
+CLUSTER_EPILOG = """\
+The result is the flat clustering of least expected loss: its mean distance to the clusterings of
+the draws is the least.
+
+examples:
+    sticktree cluster run --n-clusters 3
+    sticktree cluster run --level 1 --loss binder -o coarse.csv
+"""
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    add_output(parser)
+    parser.add_argument(
+        "--n-clusters", type=int, metavar="K", help="number of clusters [the one of least loss]"
+    )
+    parser.add_argument(
+        "--level",
+        type=int,
+        metavar="L",
+        help="level of the tree whose clusters are meant [that of the fit]",
+    )
+    parser.add_argument(
+        "--loss",
+        choices=["vi", "binder"],
+        default="vi",
+        help="the loss: variation of information, or Binder's [vi]",
+    )
+
+
+def run_cluster(options: argparse.Namespace) -> None:
+    """Cluster and write."""
+    path = check_file(options.output, overwrite=options.overwrite)
+    folder = open_run(options)
+    level = check_level(folder, options.level)
+    n_rows = folder.record["data"]["rows"]
+    if options.n_clusters is not None:
+        check_integer("--n-clusters", options.n_clusters, minimum=1)
+        if options.n_clusters > n_rows:
+            expected = f"at most {n_rows}, the number of rows"
+            raise ParameterError("--n-clusters", options.n_clusters, expected)
+    labels = folder.estimator.cluster(level=level, n_clusters=options.n_clusters, loss=options.loss)
+    columns: dict[str, Any] = {"row": range(n_rows)}
+    for name, words in (("id", folder.ids), ("label", folder.labels)):
+        if words is not None:
+            columns[name] = ["" if word is None else word for word in words]
+    columns["cluster"] = labels.tolist()
+    write_text(csv_pieces(columns), path)
+
+
+CLUSTER = Command(
+    "Cut the tree of a run into flat clusters: a given number of them, or those of a level.",
+    add_cluster,
+    run_cluster,
+    CLUSTER_EPILOG,
+)

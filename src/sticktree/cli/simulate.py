@@ -1,20 +1,28 @@
-"""``sticktree simulate``: data from the generative model, with the tree that made them."""
+"""``sticktree simulate`` and ``demo``: random trees and data from them, without a table."""
 
 from __future__ import annotations
 
 import argparse
 import csv
 import sys
+import warnings
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from sticktree.checks import check_integer, check_positive
+from sticktree.cli import Command
 from sticktree.cli.output import add_seed, output_folder, provenance, seed_of
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
-__all__ = ["add_to"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["DEMO", "SIMULATE"]
+
+
+# ---- simulate ------------------------------------------------------------------------------------
 
 DATA, TREE = "data.csv", "tree.json"
 # What each law understands, with its defaults.
@@ -23,9 +31,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "tssb": {"decay": 0.5, "gamma": 1.0},
 }
 
-EPILOG = f"""\
+SIMULATE_EPILOG = f"""\
 The folder gets two files:
-  {DATA}   one row a datum: its columns x0, x1, … and the path to its leaf, such as 2.1.3
+  {DATA}   a row for each datum: its columns x0, x1, … and the path to its leaf, such as 2.1.3
   {TREE}  the tree as arrays (parent, level, count, and the leaf of each datum), the location of
              every node, and all parameters with the seed
 
@@ -45,16 +53,8 @@ examples:
 """
 
 
-def add_to(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = commands.add_parser(
-        "simulate",
-        help="draw data from a random tree",
-        description="Draw a random tree, let locations diffuse down it, draw data at its leaves.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run, command="simulate", parser=parser)
+def add_simulate(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("-n", type=int, default=1000, help="number of data [1000]")
     parser.add_argument(
         "-o",
@@ -63,7 +63,7 @@ def add_to(commands: Any) -> None:
         metavar="FOLDER",
         help="where the files go; - prints the table only [simulation]",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
     add_seed(parser, default=None)
     tree = parser.add_argument_group("the tree")
     tree.add_argument(
@@ -76,14 +76,15 @@ def add_to(commands: Any) -> None:
         "--depth",
         type=int,
         metavar="T",
-        help="how often the stick breaks; dfp only [4]",
+        help="how often the stick breaks; 1 is a Dirichlet process mixture; dfp only [4]",
     )
     tree.add_argument(
         "--divergence",
         choices=["log", "constant", "diffusion"],
         help="how the concentration depends on the level: log is the paper's, "
         "c·log((T−l)/(T−l−1)), whose last step gives every datum a place of its own; diffusion "
-        "is that less the discount: a diffusion tree in fine steps; dfp only [log]",
+        "is that less the discount: a diffusion tree in fine steps; dfp only "
+        "[log; constant at depth 1]",
     )
     tree.add_argument(
         "--concentration",
@@ -126,7 +127,7 @@ def add_to(commands: Any) -> None:
     )
 
 
-def run(options: argparse.Namespace) -> None:
+def run_simulate(options: argparse.Namespace) -> None:
     """Simulate and write."""
     _complete(options)
     check_integer("-n", options.n, minimum=0)
@@ -147,11 +148,9 @@ def run(options: argparse.Namespace) -> None:
         path.open("w", newline="", encoding="utf-8") as file,
     ):
         _write_table(simulation, file)
-    from sticktree.tree.json import tree_to_json
-
     with atomically(folder / TREE) as path:
         record = provenance("simulate", {**parameters, "seed": seed})
-        text = tree_to_json(simulation.tree, locations=simulation.locations, provenance=record)
+        text = simulation.tree.to_json(locations=simulation.locations, provenance=record)
         path.write_text(text, encoding="utf-8")
     tree = simulation.tree
     occupied = np.unique(tree.leaf).size
@@ -163,6 +162,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _complete(options: argparse.Namespace) -> None:
     """Fill in the defaults of the law, and refuse options that only another law understands."""
+    if options.depth == 1 and options.divergence is None:
+        options.divergence = "constant"  # a stick that breaks once: the Dirichlet process mixture
     for law, defaults in OPTIONS.items():
         for name, default in defaults.items():
             given = getattr(options, name)
@@ -207,7 +208,7 @@ def _law(options: argparse.Namespace) -> Any:
 
 
 def _write_table(simulation: Any, file: IO[str]) -> None:
-    from sticktree.present.text import format_index
+    from sticktree.tree.structure import format_index
 
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([f"x{j}" for j in range(simulation.data.shape[1])] + ["path"])
@@ -222,3 +223,123 @@ def _numbers(text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise argparse.ArgumentTypeError(f"needs numbers with commas, got {text!r}") from None
+
+
+SIMULATE = Command(
+    "Draw a random tree, let locations diffuse down it, draw data at its leaves.",
+    add_simulate,
+    run_simulate,
+    SIMULATE_EPILOG,
+)
+
+
+# ---- demo ----------------------------------------------------------------------------------------
+
+RANDOM = ("figure-1-sticks.png", "figure-2-diffusion.png")
+LEARNED = ("iris-tree.png", "iris-heatmap.png")
+REPORT = "iris-report.html"
+
+
+def add_demo(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        default="demo",
+        metavar="FOLDER",
+        help="where the figures go; files there are replaced [demo]",
+    )
+    add_seed(parser, default=4)
+
+
+def run_demo(options: argparse.Namespace) -> None:
+    """Show sticks, a tree and a diffusion; then learn a tree."""
+    from sticktree.plotting.base import pyplot
+
+    pyplot().switch_backend("agg")  # files only: no window system needed
+    folder = output_folder(Path(options.output), [], overwrite=True)
+    seed = seed_of(options)
+    for name, figure in zip(RANDOM, _random(np.random.default_rng(seed)), strict=True):
+        _write(figure, folder / name)
+    _learned(folder, seed)
+
+
+def _random(rng: np.random.Generator) -> tuple[Figure, Figure]:
+    """Print random trees, and return the paper's Figures 1 and 2."""
+    from sticktree.plotting import figure_diffusion, figure_recursive_sticks
+    from sticktree.present.text import tree_text
+    from sticktree.processes import (
+        DiffusionModel,
+        GaussianTransition,
+        LogDivergence,
+        NestedRestaurant,
+        RecursiveSticks,
+    )
+
+    sticks = RecursiveSticks(1.0, depth=3).sample(rng, truncation=0.01)
+    print(
+        "A stick of length 1 breaks into sticks, and each of those again (heaviest pieces shown):\n"
+    )
+    print(tree_text(sticks, max_lines=12))
+
+    tree = NestedRestaurant(0.5, depth=3).sample(100, rng)
+    print("\n100 data choose their way down such a tree, one after another:\n")
+    print(tree_text(tree))
+
+    model = DiffusionModel(
+        NestedRestaurant(LogDivergence(), depth=40), GaussianTransition(dimension=2, noise=0)
+    )
+    few = model.sample(20, rng)
+    many = model.extend(few, 980, rng)
+    print("\nIn 40 small steps the same process is a diffusion: 20 data, then 1,000.\n")
+    return figure_recursive_sticks(sticks), figure_diffusion(few, many)
+
+
+def _learned(folder: Path, seed: int) -> None:
+    """Learn a tree of irises, print it, and write pictures and a page."""
+    from sklearn.datasets import load_iris
+
+    from sticktree import DFPMixture
+    from sticktree.metrics import dendrogram_purity
+    from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
+    from sticktree.posterior.diagnostics import ConvergenceWarning
+    from sticktree.present.text import tree_text
+    from sticktree.report import write_report
+
+    iris = load_iris()
+    species = [str(iris.target_names[k]) for k in iris.target]
+    print("\nThe other way round: 150 irises, and the tree that made them. The sampler is compiled")
+    print("when it is first used, which takes about a minute, once.\n")
+    mixture = DFPMixture(
+        covariance_type="full", leaf_noise="own", n_warmup=1000, n_draws=1000, random_state=seed
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # it is printed below
+        mixture.fit(iris.data)
+    print("The consensus of all draws; at which level branches meet, their rows, their support:\n")
+    print(tree_text(mixture.tree_, max_lines=14))
+    print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
+    print(f"{mixture.diagnosis_.verdict().text}\n")
+    names = [f"{one} {k}" for k, one in enumerate(species, start=1)]
+    columns = [str(name) for name in iris.feature_names]
+    tree = DendrogramDisplay.from_estimator(mixture, classes=species, names=names)
+    heatmap = HeatmapDisplay.from_estimator(mixture, classes=species, names=names, columns=columns)
+    for name, figure in zip(LEARNED, (tree.figure_, heatmap.figure_), strict=True):
+        _write(figure, folder / name)
+    write_report(folder / REPORT, mixture, names=names, classes=species, title="Irises")
+    print(f"wrote {folder / REPORT}")
+
+
+def _write(figure: Figure, path: Path) -> None:
+    with atomically(path) as temporary:
+        figure.savefig(temporary, dpi=160)
+    print(f"wrote {path}")
+
+
+DEMO = Command(
+    "Break sticks, grow a tree, and let data diffuse down it; then learn the tree "
+    "of a table that comes with scikit-learn. Shown in the terminal, as figures, and as a page "
+    "to explore in a browser.",
+    add_demo,
+    run_demo,
+)

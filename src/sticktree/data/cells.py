@@ -14,11 +14,11 @@ from sticktree.checks import FloatArray
 from sticktree.data.containers import Raw, is_missing
 from sticktree.data.kinds import Kind
 
-__all__ = ["encoded", "find_categories", "is_empty"]
+__all__ = ["ColumnError", "encoded", "find_categories", "is_empty"]
 
 MOST_CATEGORIES = 1000
 FEW = 10
-"""Up to so many categories that each occur once are believed; more look like names of rows."""
+"""Categories that each occur once are believed up to this number; more look like names of rows."""
 
 
 def encoded(raw: Raw, kind: Kind, categories: Sequence[Any]) -> FloatArray:
@@ -35,6 +35,18 @@ def encoded(raw: Raw, kind: Kind, categories: Sequence[Any]) -> FloatArray:
         needs = f"is not a count: a {kind} column needs the whole numbers 0, 1, 2, …"
         _refuse(raw, values, wrong, needs)
     return values
+
+
+class ColumnError(ValueError):
+    """A column that cannot be fitted; it may hold the names of the rows."""
+
+    def __init__(self, problem: str, *, names_rows: bool = False) -> None:
+        super().__init__(problem)
+        self.problem, self.names_rows = problem, names_rows
+
+    def __str__(self) -> str:
+        """Return what is wrong, and what to do about it."""
+        return f"{self.problem}; remove the column"
 
 
 def is_empty(raw: Raw) -> bool:
@@ -62,19 +74,17 @@ def find_categories(raw: Raw, kind: Kind) -> tuple[Any, ...]:
     if kind == "bernoulli":
         return _two(raw, found)
     if len(found) == 1:
-        raise ValueError(
-            f"{raw.label} is categorical but has one value only, {found[0]!r}: it says nothing; "
-            "remove it"
-        )
+        raise ColumnError(f"{raw.label} is categorical but has one value only, {found[0]!r}")
     if len(seen) == len(present) > FEW:
-        raise ValueError(
+        raise ColumnError(
             f"{raw.label} is categorical but has another value in every row, such as "
-            f"{present[0]!r}: names of rows say nothing of groups; remove it"
+            f"{present[0]!r}: names of rows tell nothing of groups",
+            names_rows=True,
         )
     if len(found) > MOST_CATEGORIES:
-        raise ValueError(
+        raise ColumnError(
             f"{raw.label} is categorical but has {len(found)} categories, more than "
-            f"{MOST_CATEGORIES}: merge rare ones, or remove it"
+            f"{MOST_CATEGORIES}: merge rare ones"
         )
     return found
 

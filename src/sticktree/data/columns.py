@@ -140,8 +140,8 @@ class Columns:
 
     # ---- words ----------------------------------------------------------------------------------
 
-    def describe(self) -> str:
-        """Say what the columns are, and what to do if whole numbers were taken amiss."""
+    def describe(self, *, advice: bool = True) -> str:
+        """Return in words what the columns are, and how to make whole numbers something else."""
         parts = []
         for kind in KINDS:
             of_kind = [k for k in range(len(self)) if self.declared[k] == kind]
@@ -151,11 +151,11 @@ class Columns:
                 parts.append(f"{len(of_kind)} {kind} ({', '.join(shown + more)})")
         text = "columns: " + ", ".join(parts)
         whole = [name for name, flag in zip(self.names, self.whole, strict=True) if flag]
-        if whole:
+        if whole and advice:
             shown = [str(name) for name in whole[:NAMES_SHOWN]] + ["…"] * (len(whole) > NAMES_SHOWN)
             text += (
                 f"\nwhole numbers are gaussian unless declared otherwise: {', '.join(shown)} "
-                f'(for counts or codes say columns={{{whole[0]!r}: "poisson"}} or "categorical")'
+                f'(for counts or codes: columns={{{whole[0]!r}: "poisson"}} or "categorical")'
             )
         return text
 

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from sticktree.checks import FloatArray
 
@@ -130,7 +129,8 @@ def is_missing(value: Any) -> bool:
 
 def _as_array(table: Any) -> npt.NDArray[Any]:
     # The words are scikit-learn's, which users and its checks of estimators know.
-    if sparse.issparse(table):
+    sparse: Any = sys.modules.get("scipy.sparse")  # where it was never imported, no table is sparse
+    if sparse is not None and sparse.issparse(table):
         raise TypeError(
             "Sparse data was passed for X, but dense data is required. Use '.toarray()' to convert "
             "to a dense numpy array."

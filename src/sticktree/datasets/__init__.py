@@ -12,8 +12,7 @@ downloaded from where they are published.
 
 from sticktree.datasets.dataset import Dataset
 from sticktree.datasets.loading import load, names
-from sticktree.datasets.missing import MissingDataError
-from sticktree.datasets.places import cache_folder, data_folder, set_data_folder
+from sticktree.datasets.places import MissingDataError, cache_folder, data_folder, set_data_folder
 
 __all__ = [
     "Dataset",

@@ -6,13 +6,25 @@ of the numbers and labels read from it, whatever form the file has.
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from sticktree.datasets.contents import Contents
-from sticktree.datasets.originals import read_activity, read_arff, read_sensitivity, read_uci
+import numpy as np
 
-__all__ = ["ENTRIES", "LABEL", "Entry", "Original"]
+from sticktree.datasets.dataset import Contents
+
+__all__ = [
+    "ENTRIES",
+    "LABEL",
+    "Entry",
+    "Original",
+    "read_activity",
+    "read_arff",
+    "read_sensitivity",
+    "read_uci",
+]
 
 LABEL = "label"
 
@@ -51,6 +63,65 @@ class Entry:
         columns = self.columns or tuple(f"x{k}" for k in range(self.shape[1]))
         names = [*columns, LABEL] if self.labelled else list(columns)
         return ",".join(names if self.row_names is None else [self.row_names, *names])
+
+
+def read_arff(path: Path) -> Contents:
+    """Read a file of attributes and values whose last attribute is the class."""
+    from scipy.io import arff
+
+    values, about = arff.loadarff(path)
+    *features, label = about.names()
+    return Contents(
+        data=np.column_stack([values[feature] for feature in features]).astype(np.float64),
+        columns=tuple(features),
+        labels=tuple(word.decode() for word in values[label].tolist()),
+    )
+
+
+def read_uci(path: Path) -> Contents:
+    """Read a table without header: the row's number, the features, the class."""
+    with path.open(newline="", encoding="utf-8") as stream:
+        lines = [line for line in csv.reader(stream) if line]
+    return Contents(
+        data=np.array([line[1:-1] for line in lines], dtype=np.float64),
+        columns=tuple(f"x{k}" for k in range(len(lines[0]) - 2)),
+        labels=tuple(line[-1] for line in lines),
+    )
+
+
+def read_sensitivity(values: Path, cell_names: Path, drug_names: Path) -> Contents:
+    """Read a matrix of numbers and the names of its rows and columns, each in a file."""
+    return Contents(
+        data=np.loadtxt(values, dtype=np.float64, ndmin=2),
+        columns=_drugs(drug_names),
+        rows=_cell_lines(cell_names),
+    )
+
+
+def read_activity(measurements: Path, cell_names: Path, drug_names: Path) -> Contents:
+    """Turn a table with a row for each measurement into one with a row for each cell line.
+
+    What was not measured is NaN. Both files of names put rows and columns into the order of the
+    other matrix, so that the two can be compared entry by entry.
+    """
+    rows, columns = _cell_lines(cell_names), _drugs(drug_names)
+    row_of = {row: k for k, row in enumerate(rows)}
+    column_of = {column: k for k, column in enumerate(columns)}
+    data = np.full((len(rows), len(columns)), np.nan)
+    with measurements.open(newline="", encoding="utf-8") as stream:
+        for line in csv.DictReader(stream):
+            at = row_of[line["CCLE Cell Line Name"]], column_of[line["Compound"]]
+            data[at] = float(line["ActArea"])
+    return Contents(data=data, columns=columns, rows=rows)
+
+
+def _cell_lines(path: Path) -> tuple[str, ...]:
+    # Some program took the NA of URINARY for a missing value when the file was made.
+    return tuple(path.read_text(encoding="utf-8").replace("NaN", "NA").split())
+
+
+def _drugs(path: Path) -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8").replace("_", "-").split())
 
 
 PLANE = ("x0", "x1")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.tree.frame import pandas_for
+from sticktree.optional import optional
 
-__all__ = ["Dataset", "fingerprint"]
+__all__ = ["Contents", "Dataset", "fingerprint"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -90,7 +90,7 @@ class Dataset:
         >>> datasets.load("wine").to_frame().shape
         (178, 14)
         """
-        pandas = pandas_for("to_frame")
+        pandas = optional("pandas", extra="frames", asker="to_frame")
         frame = pandas.DataFrame(self.data, columns=list(self.columns))
         if self.rows is not None:
             frame.index = pandas.Index(self.rows)
@@ -107,3 +107,12 @@ def fingerprint(data: FloatArray, labels: tuple[str, ...] | None) -> str:
     digest.update(np.ascontiguousarray(plain, dtype="<f8").tobytes())
     digest.update("\n".join(labels or ()).encode())
     return digest.hexdigest()
+
+
+class Contents(NamedTuple):
+    """Numbers and names."""
+
+    data: FloatArray
+    columns: tuple[str, ...]
+    labels: tuple[str, ...] | None = None
+    rows: tuple[str, ...] | None = None

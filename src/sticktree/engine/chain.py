@@ -1,8 +1,8 @@
-"""What every engine offers: chains that sweep, and predictive distributions of their draws."""
+"""What every engine offers: moves, chains that sweep, and predictive distributions of draws."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -17,20 +17,82 @@ if TYPE_CHECKING:
     from sticktree.engine.bulk.rows import Rows
     from sticktree.engine.draw import Draw
 
-__all__ = ["ChainLike", "ChainMaker", "Engine", "ParallelChainMaker", "Predictive", "SweepInfo"]
+__all__ = [
+    "ChainLike",
+    "ChainMaker",
+    "Effort",
+    "Engine",
+    "Move",
+    "ParallelChainMaker",
+    "Predictive",
+    "SweepInfo",
+    "apply_moves",
+]
+
+MOST_MOVES = 32  # of a kind whose number grows with the tree, in one sweep
+
+
+SweepInfo = dict[str, tuple[int, int]]
+"""What one sweep did: by the name of each move, how many were accepted, and of how many."""
 
 
 @dataclass(frozen=True)
-class SweepInfo:
-    """What one sweep did."""
+class Move:
+    """A move, and how often a sweep applies it.
 
-    moved: int  # data that changed their leaf
-    regrafted: int = 0  # subtrees that changed their place
-    split_merged: int = 0  # accepted splits and merges of leaves
-    nodes_split: int = 0  # accepted splits and merges of nodes above the leaves
-    n_regrafts: int = 0  # of how many
-    n_split_merges: int = 0
-    n_node_splits: int = 0
+    ``kernel(count)`` proposes ``count`` times and returns how many proposals were accepted; a move
+    that always accepts returns ``count``. The count may depend on the number of rows, on the depth,
+    and on what warm-up found, but never on the state: see `Effort`.
+    """
+
+    name: str
+    kernel: Callable[[int], int]
+    count: int = 1
+
+
+def apply_moves(moves: Iterable[Move]) -> SweepInfo:
+    """Apply moves one after the other."""
+    return {move.name: (int(move.kernel(move.count)), move.count) for move in moves}
+
+
+@dataclass
+class Effort:
+    """How often a sweep applies the moves of which large trees need more.
+
+    Were the counts to follow the present tree, a sweep would not keep the posterior: a tree that
+    few moves can leave would be favoured. So they are made from the size of one tree, the first
+    one, and then of those that warm-up has before its sweeps number 1, 2, 4, 8, …; afterwards they
+    stay.
+
+    Attributes
+    ----------
+    size : int
+        The number of nodes, or of leaves, that the counts are made for.
+    n_tuned : int
+        Number of sweeps of warm-up so far.
+    """
+
+    size: int
+    n_tuned: int = 0
+
+    def tune(self, size: int) -> None:
+        """Take note that a sweep of warm-up begins on a tree of this size."""
+        self.n_tuned += 1
+        if self.n_tuned & (self.n_tuned - 1) == 0:
+            self.size = size
+
+    def count(self, share: int, most: int = MOST_MOVES) -> int:
+        """Return two, and one more for every ``share`` nodes, but no more than ``most``."""
+        return min(2 + self.size // share, most)
+
+    def snapshot(self) -> npt.NDArray[np.int64]:
+        """Return all as an array."""
+        return np.array([self.size, self.n_tuned], dtype=np.int64)
+
+    @classmethod
+    def restored(cls, saved: npt.NDArray[Any] | None, size: int) -> Effort:
+        """Return the effort of a snapshot, or if it has none that of a tree of this size."""
+        return cls(size) if saved is None else cls(*map(int, saved))
 
 
 class ChainLike(Protocol):
@@ -52,8 +114,8 @@ class ChainLike(Protocol):
     def discount(self) -> float:
         """The Pitman–Yor discount d."""
 
-    def sweep(self) -> SweepInfo:
-        """Apply every move."""
+    def sweep(self, tune: bool = False) -> SweepInfo:
+        """Apply every move; ``tune`` in warm-up, where their numbers may still change."""
 
     def tree(self) -> Tree:
         """Return the tree as it is now, compressed or not; predictives number its nodes so."""

@@ -6,18 +6,17 @@ import os
 from typing import Any, Self
 
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClusterMixin
 
 from sticktree.checks import IntArray
-from sticktree.estimators.input import ColumnsWarning
-from sticktree.estimators.predictions import Predictions
-from sticktree.estimators.streaming import Streaming
-from sticktree.present.notebook import FitDiagram
+from sticktree.estimators.answers import FittedMixture
+from sticktree.estimators.fitting import fit_rows
+from sticktree.estimators.online import partial_fit_rows
+from sticktree.estimators.reading import ColumnsWarning
 
 __all__ = ["ColumnsWarning", "DFPMixture"]
 
 
-class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class DFPMixture(FittedMixture):
     """A hierarchical mixture with the Dirichlet fragmentation process as its prior.
 
     Learns a posterior over trees by Markov chain Monte Carlo: hierarchical clusters, a density, and
@@ -28,75 +27,83 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
     ----------
     depth : int or None, default=None
         How often the stick breaks. With the log divergence the last break gives every datum a place
-        of its own, so the tree has ``depth − 1`` levels. If ``covariance_type`` is "auto", the data
-        may choose fewer. None leaves all of it to the data then, where noise that all leaves share
-        may have deeper trees too, and is 4 else.
+        of its own, so the tree has ``depth − 1`` levels. ``depth=1`` is the Dirichlet process
+        mixture with any divergence that has a name: one break with concentration c, one level. If
+        ``covariance_type`` is "auto", the data may choose a smaller depth. None leaves the depth to
+        the data in that case, and noise that all leaves share may have deeper trees too; else None
+        is 4.
     divergence : {"log", "constant", "diffusion"}, array, callable or Divergence, default="log"
-        How the concentration depends on the level; "log" is the paper's. "diffusion" is the same
+        How the concentration depends on the level. "log" is the paper's. "diffusion" is the same
         less the discount: in many steps, a diffusion tree; see
         :class:`~sticktree.processes.DiffusionDivergence`.
     concentration : float or None, default=None
-        The factor c of the concentrations; None learns it.
+        The factor c of the concentrations: larger means more branches. None learns it.
     discount : float or None, default=0.0
-        The Pitman–Yor discount in [0, 1); None learns it.
+        The Pitman–Yor discount in [0, 1): larger means more small branches. None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and the depth: short chains of every candidate are compared by
         leave-one-out density. That takes at most half as many sweeps as the fit, and 1,200 in all;
         the evidence is in ``selection_``.
     leaf_noise : {"auto", "shared", "own"}, default="auto"
-        Whether all leaves have the same noise, whose multiples are the steps down the tree, or each
-        its own. "auto" is chosen by the data if ``covariance_type`` is, and else "shared" where all
-        columns are gaussian.
+        Whether all leaves have the same noise, or each its own. Steps down the tree are multiples
+        of noise that is shared. "auto" is chosen by the data if ``covariance_type`` is "auto" too;
+        else it is "shared" where all columns are gaussian, and "own" where not.
     columns : dict, sequence or None, default=None
-        Kinds of columns: "gaussian", "lognormal", "bernoulli", "categorical", "poisson" or
-        "negative_binomial", by name or position, or one for each column. What is not given is
-        gaussian in an array, and inferred from the types of a data frame, with a warning that says
-        how.
+        The kinds of the columns. They are "gaussian", "lognormal", "bernoulli", "categorical",
+        "poisson" or "negative_binomial", by name or position, or one for each column. What is not
+        given is gaussian in an array, and inferred from the types of a data frame, with a warning
+        that says how.
     resolution : "auto", float or array, default="auto"
-        How finely each column was measured, in the user's units. No leaf with noise of its own is
-        narrower than that, or it would put a spike on every repeated value. "auto" is the smallest
-        gap between distinct values where values repeat, else 0.
+        How finely each column was measured: no cluster is narrower. It is in the user's units.
+        Without it a leaf with noise of its own would put a spike on every repeated value. "auto" is
+        the smallest gap between distinct values where values repeat, else 0.
     scales : {"per_level", "shared"}, default="per_level"
-        Whether each level's steps have a variance of their own, in units of Σ, or all have Σ, as in
-        the paper.
+        Whether the steps of each level have a variance of their own. It is in units of Σ;
+        "shared" gives all steps Σ, as in the paper.
     concentration_prior : (float, float), default=(1.0, 1.0)
         Shape and rate of the Gamma prior of c.
     precision_prior : (float, float), default=(1.0, 0.01)
-        Shape and rate of the Gamma prior of the noise's precision, in standardised units. The
+        Shape and rate of the Gamma prior of the noise's precision. It is in standardised units. The
         paper's rate 1 says that clusters are about as wide as all the data; on R15, whose clusters
         are narrow, it costs 0.02 nats a row, and rates of 0.01 and 0.001 score the same.
     scale_prior : (float, float), default=(1.0, 10.0)
-        Shape and rate of the Gamma prior of each level's inverse scale, in units of the noise. The
-        rate says that steps between levels are wider than the noise. With a rate of 1, levels may
-        shrink to the noise's own width: on six plain blobs chains then disagree (R-hat 1.6) and
-        have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities on R15
-        and Aggregation are the same or slightly better.
+        Shape and rate of the Gamma prior of each level's inverse scale. It is in units of the
+        noise. The rate says that steps between levels are wider than the noise. With a rate of 1,
+        levels may shrink to the noise's own width: on six plain blobs chains then disagree (R-hat
+        1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities
+        on R15 and Aggregation are the same or slightly better.
     node_prior : (float, float), default=(2.0, 0.5)
-        With own noise: shape and rate of the Gamma prior of the inverse variance of each step
-        between nodes, for each level and column.
+        With own noise: shape and rate of the Gamma prior of the inverse variance of a step. There
+        is such a variance for each level and column.
     discount_prior : (float, float), default=(1.0, 1.0)
-        Parameters of the Beta prior of the discount.
+        The two parameters of the Beta prior of the discount.
     standardize : bool, default=True
-        Centre and scale the columns inside. Densities are in the user's units all the same.
+        Whether columns are centred and scaled inside. Densities are in the user's units either way.
     n_chains : int, default=4
-        Number of independent chains.
-    n_warmup, n_draws, thin : int, default=1000, 1000, 1
-        Sweeps that are thrown away, draws that are kept, and sweeps from one draw to the next.
-        On Glass, chains need up to a thousand sweeps to meet. A draw takes a few bytes a row: about
-        a kilobyte for 600 rows.
+        The number of independent chains.
+    n_warmup : int, default=1000
+        The first sweeps of each chain, which are thrown away. On Glass, chains need up to a
+        thousand sweeps to meet.
+    n_draws : int, default=1000
+        The number of draws that are kept of each chain. A draw takes a few bytes per row: about a
+        kilobyte for 600 rows.
+    thin : int, default=1
+        Sweeps from one draw to the next.
     level : int or None, default=None
-        Level of the tree whose clusters are ``labels_`` and predicted; None is the one on whose
-        clusters the draws agree best, by the expected adjusted Rand index.
+        The level of the tree whose clusters are reported. They are ``labels_``, and predicted for
+        other rows. None is the level on whose clusters the draws agree best, by the expected
+        adjusted Rand index.
     n_jobs : int or None, default=None
-        Threads that run chains; None uses one for each chain and core. Draws do not depend on it.
+        Threads that run chains. None uses one for each chain, as far as there are cores. Draws do
+        not depend on it.
         Inside ``joblib.parallel_config`` with another backend, chains run in its processes.
     random_state : int, RandomState, Generator or None, default=None
-        The same seed gives the same draws.
+        The seed: the same seed gives the same draws.
     warm_start : bool, default=False
-        Go on from the last fit: keep its draws and add ``n_draws`` more.
+        Whether to go on from the last fit. Its draws are kept, and ``n_draws`` more are added.
     progress : bool or None, default=None
-        Show the progress of every chain; None does so on a terminal.
+        Whether to show the progress of every chain. None does so on a terminal.
     checkpoint : path or None, default=None
         A folder in which the run is saved every half minute and at its end. A fit with the same
         data, parameters and seed goes on from there, to the identical draws.
@@ -109,6 +116,8 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
 
     Attributes
     ----------
+    fit_ : Fit
+        The result of the fit, which all other attributes are read from.
     posterior_ : Posterior
         All draws.
     tree_ : Tree
@@ -228,22 +237,73 @@ class DFPMixture(FitDiagram, Predictions, Streaming, ClusterMixin, BaseEstimator
         sample_weight : int array, shape (n_samples,), or None, default=None
             How often each row occurs; the same as repeating it.
         """
-        return self._fit(X, sample_weight, self.algorithm)
+        self.fit_ = fit_rows(self, X, sample_weight, self.algorithm)
+        return self
 
-    def fit_predict(self, X: npt.ArrayLike, y: object = None, **kwargs: Any) -> IntArray:  # noqa: N803
-        """Fit, and return ``labels_``."""
-        return self.fit(X, y).labels_
+    def fit_predict(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        sample_weight: Any = None,
+    ) -> IntArray:
+        """Fit, and return ``labels_``; see :meth:`fit`."""
+        return self.fit(X, y, sample_weight=sample_weight).labels_
 
-    def _parameters(self) -> dict[str, Any]:
-        """Return the parameters of the model; presets have them without naming them."""
+    def partial_fit(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        *,
+        n_warmup: int = 20,
+        n_draws: int = 50,
+    ) -> Self:
+        """Go on with new rows, which are not kept beyond the next batch.
+
+        The first batch is fitted by the parallel sampler: it decides on units, columns and the
+        model. Of a later batch, every row is seated by its predictive probabilities; then all is
+        sampled for a bounded number of sweeps. The rows before are kept as blocks, the sums of
+        rows that were in one leaf, a few for each leaf: blocks move as a whole. Given the blocks
+        that is exact; that their rows never part again is what approximates.
+
+        ``posterior_`` then has the draws after this batch, and densities and predictions reflect
+        all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
+        ``stream_`` has a line for every batch; one that is far from what was foreseen is warned
+        of. If a batch fails or is interrupted, the mixture is as before it.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            New rows; NaN is missing.
+        y : object
+            Not used.
+        n_warmup : int, default=20
+            Sweeps of each chain after a later batch, before draws are kept.
+        n_draws : int, default=50
+            Draws of each chain that are kept then. Of the first batch both are those of the
+            mixture.
+
+        Warns
+        -----
+        DriftWarning
+            If the mean log density of the batch is more than 3.89 standard errors from what was
+            expected, which happens to 1 in 10,000 batches if the model is right.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2,
+        ...                      n_warmup=50, n_draws=50, random_state=0)
+        >>> for _ in range(3):
+        ...     X = rng.choice([0.0, 8.0], size=(100, 1)) + rng.normal(size=(100, 2))
+        ...     mixture = mixture.partial_fit(X)
+        >>> mixture.stream_.n_rows, mixture.labels_.size
+        (300, 100)
+        """
+        self.fit_ = partial_fit_rows(self, X, n_warmup, n_draws)
+        return self
+
+    def model_parameters(self) -> dict[str, Any]:
+        """Return the parameters of a :class:`DFPMixture`; presets have them without naming them."""
         return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether there are draws."""
-        return hasattr(self, "posterior_")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that entries may be missing."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

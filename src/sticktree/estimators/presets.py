@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sticktree.estimators.mixture import DFPMixture
+from sticktree.inference.parameters import PRESETS
 
 __all__ = ["DPMixture", "DirichletDiffusionTree", "PitmanYorDiffusionTree"]
 
@@ -18,7 +19,7 @@ class DPMixture(DFPMixture):
         concentration: float | None = None,
         discount: float | None = 0.0,
         covariance_type: str = "full",
-        leaf_noise: str = "shared",
+        leaf_noise: str = "auto",
         n_chains: int = 4,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -29,8 +30,7 @@ class DPMixture(DFPMixture):
         progress: bool | None = None,
     ) -> None:
         super().__init__(
-            depth=1,
-            divergence="constant",
+            **PRESETS["dpm"].fixed,
             concentration=concentration,
             discount=discount,
             covariance_type=covariance_type,
@@ -70,7 +70,7 @@ class DirichletDiffusionTree(DFPMixture):
         concentration: float | None = None,
         discount: float | None = 0.0,
         covariance_type: str = "full",
-        leaf_noise: str = "shared",
+        leaf_noise: str = "auto",
         n_chains: int = 4,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -81,9 +81,8 @@ class DirichletDiffusionTree(DFPMixture):
         progress: bool | None = None,
     ) -> None:
         super().__init__(
+            **PRESETS["ddt"].fixed,
             depth=depth,
-            divergence="diffusion",
-            scales="shared",
             concentration=concentration,
             discount=discount,
             covariance_type=covariance_type,
@@ -123,7 +122,7 @@ class PitmanYorDiffusionTree(DFPMixture):
         concentration: float | None = None,
         discount: float | None = None,
         covariance_type: str = "full",
-        leaf_noise: str = "shared",
+        leaf_noise: str = "auto",
         n_chains: int = 4,
         n_warmup: int = 1000,
         n_draws: int = 1000,
@@ -134,9 +133,8 @@ class PitmanYorDiffusionTree(DFPMixture):
         progress: bool | None = None,
     ) -> None:
         super().__init__(
+            **PRESETS["pydt"].fixed,
             depth=depth,
-            divergence="diffusion",
-            scales="shared",
             concentration=concentration,
             discount=discount,
             covariance_type=covariance_type,

@@ -10,19 +10,14 @@ all rows of a batch come from one truth.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.data.preparation import Preparation
-from sticktree.engine import engine_of
-from sticktree.engine.draw import Draw
-from sticktree.model import Model
-from sticktree.posterior.levels import spread
-from sticktree.posterior.prediction import log_predictive
+from sticktree.data.scaling import Scaling
+from sticktree.posterior.predictive import PosteriorPredictive
 
 __all__ = ["Z_LIMIT", "Batch", "DriftWarning", "Foresight", "Stream", "foresee"]
 
@@ -71,34 +66,29 @@ class Foresight:
         return (self.log_density - self.expected) / self.error
 
 
-def foresee(
-    x: FloatArray, draws: Sequence[Draw], data: FloatArray, model: Model, preparation: Preparation
-) -> Foresight:
-    """Score a batch by draws that have not seen it; ``x`` and ``data`` are standardised.
+def foresee(x: FloatArray, predictive: PosteriorPredictive, scaling: Scaling) -> Foresight:
+    """Score a standardised batch by draws that have not seen it.
 
     What is missing in the batch is left out of rows drawn for comparison, too. It takes at most
     5,000 rows and 40 draws, spread evenly.
     """
     rng = np.random.default_rng(0)  # only for which rows stand for all
-    used = spread(draws, MOST_DRAWS)
+    used = predictive.thinned(MOST_DRAWS)
+    n_used = len(used.draws)
     if len(x) > MOST_ROWS:
         x = x[np.sort(rng.choice(len(x), MOST_ROWS, replace=False))]
-    drawn = [
-        predictive.sample(SIMULATED, rng)
-        for predictive in engine_of(model).predictives(used, data, model)
-    ]
-    simulated = np.concatenate(drawn)
+    simulated = np.concatenate([of_draw.sample(SIMULATED, rng) for of_draw in used.each()])
     missing = np.isnan(x)[rng.integers(len(x), size=len(simulated))]
     both = np.concatenate([x, np.where(missing, np.nan, simulated)])
-    scores = log_predictive(both, used, data, model) + preparation.log_units(both)
-    mine, its = scores[: len(x)], scores[len(x) :].reshape(len(used), SIMULATED)
+    scores = used.log_density(both) + scaling.log_units(both)
+    mine, its = scores[: len(x)], scores[len(x) :].reshape(n_used, SIMULATED)
     within = float(its.var(axis=1, ddof=1).mean())
     between = 0.0
-    if len(used) > 1:
+    if n_used > 1:
         between = max(float(its.mean(axis=1).var(ddof=1)) - within / SIMULATED, 0.0)
     # Where the model does not fit, rows may vary more than it thinks.
     of_rows = max(within, float(mine.var(ddof=1)) if len(x) > 1 else 0.0)
-    error = math.sqrt(of_rows / len(x) + between + between / len(used) + within / its.size + 1e-300)
+    error = math.sqrt(of_rows / len(x) + between + between / n_used + within / its.size + 1e-300)
     return Foresight(float(mine.mean()), float(its.mean()), error)
 
 
@@ -237,10 +227,12 @@ class Stream:
 
     def to_frame(self) -> Any:
         """Return the batches as a pandas DataFrame, one in a row."""
-        from sticktree.tree.frame import pandas_for
+        from sticktree.optional import optional
 
         names = [field.name for field in fields(Batch)]
-        table = pandas_for("to_frame").DataFrame(list(map(astuple, self.batches)), columns=names)
+        table = optional("pandas", extra="frames", asker="to_frame").DataFrame(
+            list(map(astuple, self.batches)), columns=names
+        )
         table["drifted"] = [batch.drifted for batch in self.batches]
         return table.set_index("batch")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sticktree.inference.sampling import Run, Schedule
+from sticktree.inference.runner import Run, Schedule, Watch
 
 __all__ = ["choosing", "watching"]
 
@@ -30,9 +30,7 @@ def choosing(show: bool | None, n_models: int) -> Iterator[None]:
 
 
 @contextmanager
-def watching(
-    show: bool | None, n_chains: int, schedule: Schedule
-) -> Iterator[Callable[[int, Run], None]]:
+def watching(show: bool | None, n_chains: int, schedule: Schedule) -> Iterator[Watch]:
     """Yield a function that shows the progress of each chain; ``show=None`` asks the terminal."""
     if not _shown(show):
         yield lambda k, run: None

@@ -11,17 +11,21 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
+from sticktree.engine import engine_of
 from sticktree.engine.draw import Draw
-from sticktree.inference.sampling import Run, Schedule
+from sticktree.inference.runner import Schedule
 from sticktree.model import Model
 from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out
 from sticktree.posterior.stacking import stacking_weights
+
+if TYPE_CHECKING:
+    from sticktree.engine.chain import ChainLike
 
 __all__ = ["Selection", "select"]
 
@@ -193,7 +197,10 @@ def select(
     if rows.size > MOST_ROWS:
         rows = np.sort(np.random.default_rng(last).choice(rows, MOST_ROWS, replace=False))
     pilots = {
-        name: [_Pilot(data, model, child, spacing, rows) for child in seeds[k].spawn(n_chains)]
+        name: [
+            _Pilot(data, model, child, spacing, int(warm_up * shortest), rows)
+            for child in seeds[k].spawn(n_chains)
+        ]
         for k, (name, model) in enumerate(candidates)
     }
     results: dict[str, LeaveOneOut] = {}
@@ -267,18 +274,20 @@ class _Pilot:
     model: Model
     seed: np.random.SeedSequence
     spacing: int
+    n_warmup: int
     rows: npt.NDArray[np.int64]
-    run: Run | None = None
+    chain: ChainLike | None = None
     n_sweeps: int = 0
     records: list[_Record] = field(default_factory=list)
 
     def go_on(self, length: int, stop: threading.Event) -> None:
         """Sweep until there have been ``length`` sweeps, or until told to stop."""
-        if self.run is None:
-            self.run = Run.start(self.data, self.model, self.seed)
-        chain = self.run.chain
+        if self.chain is None:
+            rng = np.random.default_rng(self.seed)
+            self.chain = engine_of(self.model).chain(self.data, self.model, rng)
+        chain = self.chain
         while self.n_sweeps < length and not stop.is_set():
-            chain.sweep()
+            chain.sweep(tune=self.n_sweeps < self.n_warmup)
             self.n_sweeps += 1
             if self.n_sweeps % self.spacing == 0 or self.n_sweeps == length:
                 densities = chain.leave_one_out()[self.rows]

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.io.atomic import atomically
+from sticktree.files import atomically
 
 __all__ = ["Archive", "check_destination", "open_archive", "write_archive"]
 

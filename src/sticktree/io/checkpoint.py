@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.checks import FloatArray
-from sticktree.data.store import BY_WORKERS, Store, digest
-from sticktree.inference.sampling import Run
-from sticktree.io.atomic import atomically
-from sticktree.io.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
+from sticktree.data.store import BY_WORKERS
+from sticktree.data.training import TrainingData
+from sticktree.files import atomically
+from sticktree.inference.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
+from sticktree.inference.runner import Run
 from sticktree.model import Model
 
 __all__ = ["Checkpoint"]
 
-FORMAT, VERSION = "sticktree.io.checkpoint", 2
+FORMAT, VERSION = "sticktree.checkpoint", 2
 
 
 class Checkpoint:
@@ -33,22 +33,22 @@ class Checkpoint:
     ----------
     folder : path
         Where the files are; made if it is not there.
-    data : float array
-        The data of the run, standardised.
+    training : TrainingData
+        The rows of the run.
     parameters : dict
         What must be the same for a run to go on.
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], data: FloatArray | Store, parameters: dict[str, Any]
+        self, folder: str | os.PathLike[str], training: TrainingData, parameters: dict[str, Any]
     ) -> None:
         self.folder = Path(folder)
-        self.data = data
+        self.training = training
         self.header = {
             "format": FORMAT,
             "version": VERSION,
-            "data": digest(data) if isinstance(data, np.ndarray) else data.digest(),
-            "shape": list(data.shape),
+            "data": training.digest,
+            "shape": [training.n_data, training.data.shape[1]],
             "parameters": json.loads(json.dumps(parameters, default=repr)),
         }
 
@@ -102,7 +102,7 @@ class Checkpoint:
         try:
             with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-            chain = unpack_chain(arrays, self.data, model)
+            chain = unpack_chain(arrays, self.training, model)
             return Run(chain, unpack_draws(arrays), int(arrays["n_sweeps"]))
         except Exception as error:  # damage shows in as many ways as there are bytes
             raise ValueError(f"checkpoint: {path} is damaged: {error}") from None

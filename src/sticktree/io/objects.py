@@ -19,16 +19,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.data import Columns
-from sticktree.data.preparation import Preparation
+from sticktree.data.scaling import Scaling
+from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
 from sticktree.inference.drift import Batch, Stream
-from sticktree.inference.sampling import Schedule
+from sticktree.inference.packing import pack_draws, unpack_draws
+from sticktree.inference.runner import Schedule
 from sticktree.inference.selection import Selection
 from sticktree.io.frames import FRAME_TAGS, frame_form, from_frame_form
-from sticktree.io.packing import pack_draws, unpack_draws
 from sticktree.model import Column, Model
 from sticktree.posterior.diagnostics import Diagnosis
-from sticktree.posterior.draws import Posterior
 from sticktree.posterior.loo import LeaveOneOut
 from sticktree.processes.divergence import (
     Concentration,
@@ -58,18 +58,20 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Diagnosis,
             LeaveOneOut,
             Model,
-            Preparation,
+            Scaling,
             Schedule,
             Selection,
             Stream,
         )
     },
+    TrainingData: tuple(name for name in _names(TrainingData) if name != "store"),
     ConstantDivergence: ("c",),
     DiffusionDivergence: ("c",),
     LogDivergence: ("c",),
-    Posterior: ("chains", "depth"),
 }
-CLASSES = {kind.__name__: kind for kind in MADE_FROM}
+CLASSES: dict[str, Callable[..., Any]] = {kind.__name__: kind for kind in MADE_FROM}
+# Tags of older files, in which draws stand once more beside the chains that made them.
+CLASSES |= {"Preparation": Scaling, "Posterior": lambda chains, depth: chains}
 BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 

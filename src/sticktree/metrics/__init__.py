@@ -7,11 +7,14 @@
 - :func:`robinson_foulds`, :func:`meeting_distance`: how different two trees are.
 """
 
-from sticktree.metrics.flat import FlatScores, flat_scores
 from sticktree.metrics.paired import Difference, paired_difference, signed
-from sticktree.metrics.partitions import binder_loss, variation_of_information
-from sticktree.metrics.purity import dendrogram_purity
-from sticktree.metrics.trees import meeting_distance, robinson_foulds
+from sticktree.metrics.partitions import (
+    FlatScores,
+    binder_loss,
+    flat_scores,
+    variation_of_information,
+)
+from sticktree.metrics.trees import dendrogram_purity, meeting_distance, robinson_foulds
 
 __all__ = [
     "Difference",

@@ -1,4 +1,4 @@
-"""Paired differences, for splits vary more from one to the next than good methods do."""
+"""Paired differences: splits vary more from one to the next than good methods do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Difference:
 
     @property
     def verdict(self) -> str:
-        """Say "ahead" or "behind" if the interval is without 0, else "level"."""
+        """Return "ahead" or "behind" if the interval excludes 0, else "level"."""
         if abs(self.mean) <= self.half_width:
             return "level"
         return "ahead" if self.mean > 0 else "behind"

@@ -1,17 +1,23 @@
-"""How different two clusterings of the same data are."""
+"""How different two clusterings of the same data are, and how near one comes to known classes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.metrics.classes import class_codes
+from sticktree.checks import IntArray
 from sticktree.tree import NULL
 
-__all__ = ["binder_loss", "variation_of_information"]
+__all__ = [
+    "FlatScores",
+    "binder_loss",
+    "class_codes",
+    "flat_scores",
+    "variation_of_information",
+]
 
 Counts = npt.NDArray[np.int64]
 
@@ -85,3 +91,98 @@ def _cluster_sizes(a: Iterable[Any], b: Iterable[Any]) -> tuple[Counts, Counts, 
 
 def _counts(codes: Counts) -> Counts:
     return np.unique(codes, return_counts=True)[1].astype(np.int64)
+
+
+class FlatScores(NamedTuple):
+    """How near two clusterings are.
+
+    Attributes
+    ----------
+    ari : float
+        Adjusted Rand index: 1 if they are the same, about 0 if they have nothing in common.
+    nmi : float
+        Normalised mutual information, by the mean of the entropies: from 0 to 1, the same.
+    vi : float
+        Variation of information in nats: 0 if they are the same.
+    """
+
+    ari: float
+    nmi: float
+    vi: float
+
+
+def flat_scores(labels_true: Iterable[Any], labels_pred: Iterable[Any]) -> FlatScores:
+    """Return adjusted Rand index, normalised mutual information and variation of information.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : sequences of labels of the same data
+        Labels are of any kind, and what they are called does not matter. Data whose label is
+        missing (None or NaN) in one of them are left out.
+
+    Examples
+    --------
+    >>> from sticktree.metrics import flat_scores
+    >>> flat_scores(["a", "a", "b", "b"], [1, 1, 0, 0])
+    FlatScores(ari=1.0, nmi=1.0, vi=0.0)
+    """
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    true = class_codes("labels_true", labels_true)
+    found = class_codes("labels_pred", labels_pred, true.size)
+    known = (true != NULL) & (found != NULL)
+    if not known.any():
+        raise ValueError(
+            "labels_true and labels_pred must have at least one datum that both label, got none"
+        )
+    true, found = true[known], found[known]
+    return FlatScores(
+        float(adjusted_rand_score(true, found)),
+        float(normalized_mutual_info_score(true, found)),
+        variation_of_information(true, found),
+    )
+
+
+def class_codes(name: str, labels: Iterable[Any], length: int | None = None) -> IntArray:
+    """Return the number of each label's class, from 0 in order of appearance; NULL if missing.
+
+    Missing are None, NaN, and what compares to nothing, such as pandas' NA.
+
+    Examples
+    --------
+    >>> class_codes("labels", ["b", "a", None, "b"])
+    array([ 0,  1, -1,  0], dtype=int32)
+    """
+    if isinstance(labels, str):
+        raise ValueError(f"{name} must be a sequence of labels, one for each datum, got {labels!r}")
+    shape = getattr(labels, "shape", (0,))
+    if len(shape) != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, got shape {getattr(labels, 'shape', ())}"
+        )
+    number: dict[Any, int] = {}
+    codes: list[int] = []
+    # Lists of Python's own values are walked far faster; of dates, numpy would make numbers.
+    plain = isinstance(labels, np.ndarray) and labels.dtype.kind not in "mM"
+    for i, label in enumerate(labels.tolist() if plain else labels):  # type: ignore[attr-defined]
+        try:
+            codes.append(NULL if _missing(label) else number.setdefault(label, len(number)))
+        except TypeError:
+            raise ValueError(
+                f"{name}[{i}] must be a text, a number or the like, got {label!r}"
+            ) from None
+    if length is not None and len(codes) != length:
+        raise ValueError(f"{name} must have one entry for each of {length} data, got {len(codes)}")
+    return np.array(codes, dtype=np.int32)
+
+
+def _missing(label: Any) -> bool:
+    if label is None:
+        return True
+    if isinstance(label, (str, int)):
+        return False
+    hash(label)
+    try:
+        return bool(label != label)  # NaN and NaT differ from themselves
+    except TypeError:
+        return True  # pandas' NA will not say

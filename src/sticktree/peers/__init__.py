@@ -27,14 +27,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sticktree.peers.bhc import BayesianHierarchicalClustering
-    from sticktree.peers.fixed_mixture import FixedGaussianMixture
-    from sticktree.peers.hdbscan import HDBSCANTree
     from sticktree.peers.kernels import KernelDensityCV
-    from sticktree.peers.linkage import LinkageTree
-    from sticktree.peers.mixture_by_bic import GaussianMixtureByBIC
-    from sticktree.peers.mixture_held_out import GaussianMixtureHeldOut
-    from sticktree.peers.tuned_variational import TunedVariationalMixture
-    from sticktree.peers.variational import VariationalMixture
+    from sticktree.peers.mixtures import (
+        FixedGaussianMixture,
+        GaussianMixtureByBIC,
+        GaussianMixtureHeldOut,
+        TunedVariationalMixture,
+        VariationalMixture,
+    )
+    from sticktree.peers.trees import HDBSCANTree, LinkageTree
 
 __all__ = [
     "BayesianHierarchicalClustering",
@@ -50,14 +51,14 @@ __all__ = [
 
 _FILES = {
     "BayesianHierarchicalClustering": "bhc",
-    "FixedGaussianMixture": "fixed_mixture",
-    "GaussianMixtureByBIC": "mixture_by_bic",
-    "GaussianMixtureHeldOut": "mixture_held_out",
-    "HDBSCANTree": "hdbscan",
+    "FixedGaussianMixture": "mixtures",
+    "GaussianMixtureByBIC": "mixtures",
+    "GaussianMixtureHeldOut": "mixtures",
+    "HDBSCANTree": "trees",
     "KernelDensityCV": "kernels",
-    "LinkageTree": "linkage",
-    "TunedVariationalMixture": "tuned_variational",
-    "VariationalMixture": "variational",
+    "LinkageTree": "trees",
+    "TunedVariationalMixture": "mixtures",
+    "VariationalMixture": "mixtures",
 }
 
 

@@ -11,11 +11,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray, check_integer, check_positive, is_real
-from sticktree.inference.blas import one_thread
-from sticktree.peers.merging import Merging
-from sticktree.peers.normal_inverse_wishart import NormalInverseWishart
-from sticktree.peers.tree_peer import TreePeer, row_names
+from sticktree.peers.merging import Merging, NormalInverseWishart
+from sticktree.peers.trees import TreePeer, row_names
 from sticktree.tree import Tree
 
 __all__ = ["BayesianHierarchicalClustering"]

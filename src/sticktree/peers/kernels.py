@@ -12,8 +12,7 @@ from sklearn.model_selection import KFold
 
 from sticktree.checks import FloatArray, as_numbers, check_integer
 from sticktree.errors import warn_caller
-from sticktree.peers.density import DensityPeer, integer_seed
-from sticktree.peers.observed import exact_kernels
+from sticktree.peers.density import DensityPeer, exact_kernels, integer_seed
 
 __all__ = ["KernelDensityCV"]
 

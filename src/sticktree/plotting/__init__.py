@@ -4,19 +4,25 @@ Every function draws on the ``Axes`` it is given, or on new ones, and returns th
 class keeps what it shows and draws it with ``plot``; ``from_estimator`` makes it from a fit.
 """
 
-from sticktree.plotting.coclustering import CoclusteringDisplay, plot_coclustering
-from sticktree.plotting.dendrogram import DendrogramDisplay, plot_dendrogram
-from sticktree.plotting.density import DensityDisplay, plot_density
-from sticktree.plotting.diffusion import plot_diffusion
-from sticktree.plotting.figures import figure_density, figure_diffusion, figure_recursive_sticks
-from sticktree.plotting.heatmap import HeatmapAxes, HeatmapDisplay, plot_heatmap
-from sticktree.plotting.icicle import IcicleDisplay, plot_icicle
-from sticktree.plotting.leaves import LeavesPerLevelDisplay, plot_leaves_per_level
+from sticktree.plotting.columns import HeatmapAxes
+from sticktree.plotting.density import DensityDisplay, figure_density, plot_density
+from sticktree.plotting.heatmap import HeatmapDisplay, plot_heatmap
+from sticktree.plotting.posterior import (
+    CoclusteringDisplay,
+    LeavesPerLevelDisplay,
+    plot_coclustering,
+    plot_leaves_per_level,
+)
+from sticktree.plotting.processes import (
+    figure_diffusion,
+    figure_recursive_sticks,
+    plot_diffusion,
+    plot_sticks,
+    plot_tree,
+)
 from sticktree.plotting.scatter import ScatterDisplay, plot_scatter
-from sticktree.plotting.sticks import plot_sticks
-from sticktree.plotting.stream import StreamDisplay, plot_stream
-from sticktree.plotting.traces import TracesDisplay, plot_traces
-from sticktree.plotting.tree import plot_tree
+from sticktree.plotting.traces import StreamDisplay, TracesDisplay, plot_stream, plot_traces
+from sticktree.plotting.trees import DendrogramDisplay, IcicleDisplay, plot_dendrogram, plot_icicle
 
 __all__ = [
     "CoclusteringDisplay",

@@ -1,27 +1,171 @@
-"""Where a tree is drawn: its outline, names at the leaves, a strip of classes and their legend."""
+"""Where a tree is drawn: times along one axis, rows along the other, names, strips and legends."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.plotting.branches import colours_of
-from sticktree.plotting.display import read_names
-from sticktree.plotting.frame import Frame, Orientation, check_orientation
-from sticktree.plotting.groups import Groups, read_groups
-from sticktree.plotting.lettering import LINE, SMALLEST
+from sticktree.errors import ParameterError
+from sticktree.plotting.base import (
+    CLASSES,
+    LINE,
+    SMALLEST,
+    SMALLEST_NAME,
+    Display,
+    check_tree,
+    new_axes,
+    points,
+    read_names,
+    tree_of,
+    widest,
+)
+from sticktree.plotting.groups import Groups, colours_of, labels_of, read_groups
 from sticktree.plotting.outline import Outline, Rows
-from sticktree.plotting.strip import draw_strip
-from sticktree.plotting.style import CLASSES, new_axes
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
-__all__ = ["Canvas", "outline_for"]
+__all__ = [
+    "Canvas",
+    "Frame",
+    "Orientation",
+    "TreeDisplay",
+    "check_orientation",
+    "draw_strip",
+    "outline_for",
+]
+
+Orientation = Literal["left", "right", "top", "bottom"]
+"""Where the root is."""
+LARGEST_NAME = 8.0  # points
+
+
+def check_orientation(orientation: Any) -> None:
+    """Raise if this is no orientation."""
+    if orientation not in get_args(Orientation):
+        known = ", ".join(map(repr, get_args(Orientation)))
+        raise ParameterError("orientation", orientation, f"one of {known}")
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Axes on which a tree grows away from its root at one side.
+
+    Row r lies between r and r + 1; the first is at the top or at the left.
+    """
+
+    ax: Axes
+    orientation: Orientation
+
+    @property
+    def figure(self) -> Figure:
+        """The whole figure that the Axes are part of."""
+        return self.ax.figure.figure
+
+    @property
+    def upright(self) -> bool:
+        """Whether rows lie side by side and not one below the other."""
+        return self.orientation in ("top", "bottom")
+
+    @property
+    def _axes(self) -> tuple[Axis, Axis]:
+        """The axis of times and that of rows."""
+        x, y = self.ax.xaxis, self.ax.yaxis
+        return (y, x) if self.upright else (x, y)
+
+    def xy(self, time: npt.ArrayLike, row: npt.ArrayLike) -> FloatArray:
+        """Return coordinates, the last dimension of which is x and y."""
+        t, r = np.broadcast_arrays(np.asarray(time, dtype=float), np.asarray(row, dtype=float))
+        return np.stack([r, t] if self.upright else [t, r], axis=-1)
+
+    def lengths(self) -> tuple[float, float]:
+        """Return the lengths of the axis of times and of that of rows, in points."""
+        width, height = points(self.ax)
+        return (height, width) if self.upright else (width, height)
+
+    def limit(self, first: float, last: float, n_rows: int) -> None:
+        """Show times from ``first`` to ``last`` and all rows."""
+        turned = self.orientation in ("right", "top")
+        times = (last, first) if turned else (first, last)
+        if self.upright:
+            self.ax.set_xlim(0, n_rows)
+            self.ax.set_ylim(*times)
+        else:
+            self.ax.set_xlim(*times)
+            self.ax.set_ylim(n_rows, 0)
+
+    def label_times(self, end: float, label: str) -> None:
+        """Put numbers on the axis of times, and hide all other edges of the frame."""
+        from matplotlib.ticker import MaxNLocator
+
+        times, rows = self._axes
+        whole = float(end).is_integer() and end >= 1
+        ticks = MaxNLocator(nbins=6, integer=whole).tick_values(0.0, end)
+        times.set_ticks([float(t) for t in ticks if 0 <= t <= end * (1 + 1e-9)])
+        times.set_label_text(label, fontsize=8)
+        times.set_tick_params(labelsize=7, length=2.5)
+        rows.set_ticks([])
+        self.ax.spines[:].set_visible(False)
+        side = self.ax.spines["left" if self.upright else "bottom"]
+        side.set_visible(True)
+        side.set_bounds(0.0, end)
+
+    def name_rows(self, at: FloatArray, names: Sequence[str], room: float) -> float:
+        """Write names beside the leaves, if ``room`` points are enough; return their width."""
+        _, rows = self._axes
+        size = min(LARGEST_NAME, room / LINE)
+        if size < SMALLEST_NAME or not len(names):
+            rows.set_ticks([])
+            return 0.0
+        rotation = 0
+        if self.upright:
+            row = self.lengths()[1] / abs(self.ax.get_xlim()[1] - self.ax.get_xlim()[0])
+            apart = float(np.diff(np.sort(at)).min(initial=np.inf)) * row
+            rotation = 0 if widest(names, size) + 3.0 < apart else 90
+        rows.set_ticks(at, list(names), parse_math=False, rotation=rotation)
+        if self.orientation == "left":
+            self.ax.yaxis.tick_right()
+        elif self.orientation == "bottom":
+            self.ax.xaxis.tick_top()
+        rows.set_tick_params(labelsize=size, length=0, pad=2)
+        return widest(names, size)
+
+
+MOST_CELLS = 1000
+
+
+def draw_strip(frame: Frame, colour: FloatArray, begin: float, end: float) -> None:
+    """Draw the colours of rows, between two times.
+
+    Neighbours of one colour become one rectangle. Where these are too many to be seen, rows are
+    mixed.
+    """
+    from matplotlib.collections import PolyCollection
+
+    n_rows = len(colour)
+    new = np.append(True, (np.diff(colour, axis=0) != 0).any(axis=1))
+    starts = np.flatnonzero(new)
+    if starts.size > MOST_CELLS:
+        starts = np.arange(0, n_rows, -(-n_rows // MOST_CELLS))
+    stops = np.append(starts[1:], n_rows)
+    mean = np.add.reduceat(colour, starts, axis=0) / (stops - starts)[:, None]
+    mean = np.clip(mean, 0.0, 1.0)
+    cells = [
+        frame.xy([begin, end, end, begin], [a, a, b, b]) for a, b in zip(starts, stops, strict=True)
+    ]
+    # Edges of the same colour close the seams that some viewers show between rectangles.
+    frame.ax.add_collection(
+        PolyCollection(cells, facecolors=mean, edgecolors=mean, linewidths=0.1, zorder=2)
+    )
+
 
 ROW = 1.6
 """Points: rows that are closer are not drawn each for itself."""
@@ -102,7 +246,7 @@ class Canvas:
 
 
 def outline_for(rows: Rows, across: float, max_leaves: int | None = None) -> Outline:
-    """Return the branches that have room on an axis of so many points."""
+    """Return the branches that have room on an axis of this length in points."""
     if max_leaves is not None:
         return Outline.fitting(rows, max_leaves)
     if across / rows.n_rows >= ROW:
@@ -138,3 +282,53 @@ def _add_legend(frame: Frame, classes: Groups, width: float) -> None:
         bbox_to_anchor=(1.0, 1.0),
         bbox_transform=frame.ax.transAxes + shift,
     )
+
+
+class TreeDisplay(Display):
+    """A picture of a tree.
+
+    Parameters
+    ----------
+    tree : Tree
+        What to draw.
+    classes, labels : sequence, optional
+        A class and a flat cluster for each datum.
+    names : bool or sequence of str, default=True
+        Names of the data.
+    """
+
+    def __init__(
+        self,
+        tree: Tree,
+        *,
+        classes: Any = None,
+        labels: Any = None,
+        names: bool | Sequence[str] = True,
+    ) -> None:
+        self.tree = check_tree(tree)
+        self.classes = classes
+        self.labels = labels
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        classes: Any = None,
+        labels: Any = None,
+        names: bool | Sequence[str] = True,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
+
+        Further arguments are those of :meth:`plot`.
+        """
+        tree = tree_of(estimator)
+        labels = labels_of(estimator) if labels is None else labels
+        return cls(tree, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
+
+    def plot(self, *args: Any, **kwargs: Any) -> Self:
+        """Draw; each picture has arguments of its own."""
+        raise NotImplementedError

@@ -1,21 +1,31 @@
-"""The columns of a heat map: in standard units, in an order that shows which go together."""
+"""The columns of a heat map, and the Axes of their map and of the trees around it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, as_numbers
-from sticktree.plotting.lettering import LINE, SMALLEST_NAME, widest
-from sticktree.plotting.style import INK, points
+from sticktree.errors import ParameterError
+from sticktree.plotting.base import INK, LINE, SMALLEST_NAME, points, pyplot, widest
+from sticktree.present.table import standardised
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpecBase
 
-__all__ = ["correlation_linkage", "draw_linkage", "name_columns", "read_data", "standardised"]
+__all__ = [
+    "HeatmapAxes",
+    "correlation_linkage",
+    "draw_linkage",
+    "lay_out",
+    "name_columns",
+    "read_data",
+]
 
 MOST_ORDERED = 1000
 """Columns: above that, correlations of all pairs take too long."""
@@ -37,28 +47,17 @@ def read_data(
         values = as_numbers("data", data)
         found = [f"x{k}" for k in range(values.shape[1])] if values.ndim == 2 else []
     if values.ndim != 2 or 0 in values.shape:
-        raise ValueError(f"data must have rows and columns, got shape {values.shape}")
+        shown = f"shape {values.shape}"
+        raise ParameterError("data", data, "rows and columns", verb="have", shown=shown)
     if n_data is not None and len(values) != n_data:
-        raise ValueError(
-            f"data must have {n_data} rows, one for each datum of the tree, got {len(values)}"
-        )
+        expected = f"{n_data} rows, one for each datum of the tree"
+        raise ParameterError("data", len(values), expected, verb="have")
     if columns is None:
         return values, found
     if isinstance(columns, str) or len(columns) != values.shape[1]:
-        raise ValueError(
-            f"columns must be {values.shape[1]} names, one for each column, got {columns!r}"
-        )
+        expected = f"{values.shape[1]} names, one for each column"
+        raise ParameterError("columns", columns, expected)
     return values, [str(name) for name in columns]
-
-
-def standardised(values: FloatArray) -> FloatArray:
-    """Return columns with mean 0 and standard deviation 1; constant ones become 0."""
-    seen = np.isfinite(values)
-    count = np.maximum(seen.sum(axis=0), 1)
-    centred = values - np.where(seen, values, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(seen, centred, 0.0) ** 2).sum(axis=0) / count)
-    flat = spread <= 1e-12 * np.max(np.abs(np.where(seen, values, 0.0)), axis=0, initial=1e-300)
-    return np.where(seen, np.where(flat, 0.0, centred) / np.where(flat, 1.0, spread), np.nan)
 
 
 def correlation_linkage(values: FloatArray) -> FloatArray | None:
@@ -123,3 +122,68 @@ def name_columns(ax: Axes, names: list[str]) -> None:
     ax.set_xticks(
         range(len(names)), names, rotation=0 if level else 90, parse_math=False, fontsize=size
     )
+
+
+TREE, STRIP, TOP = 1.7, 0.12, 0.55  # inches
+
+
+class HeatmapAxes(NamedTuple):
+    """The Axes of a heat map: the map, the tree of the rows, and what else there is."""
+
+    heat: Axes
+    tree: Axes
+    columns: Axes | None
+    classes: Axes | None
+    scale: Axes
+
+
+def lay_out(
+    shape: tuple[int, int],
+    ax: Axes | None,
+    figure: Figure | None,
+    *,
+    has_classes: bool,
+    has_linkage: bool,
+) -> HeatmapAxes:
+    """Make the Axes: the trees at the left and above, the scale in the corner."""
+    n_rows, n_columns = shape
+    strip_width = STRIP if has_classes else 0.0
+    home: Any
+    if ax is not None:
+        home = ax.figure
+        width, height = (length / 72 for length in points(ax))
+    elif figure is not None:
+        home = figure
+        width, height = figure.bbox.width / figure.dpi, figure.bbox.height / figure.dpi
+    else:
+        width = TREE + strip_width + float(np.clip(0.26 * n_columns, 1.8, 6.5)) + 1.1
+        height = TOP + float(np.clip(0.14 * n_rows, 2.0, 7.5)) + 0.6
+        home = pyplot().figure(figsize=(width, height), layout="constrained")
+    side_width = min(TREE, 0.25 * width)
+    widths = [side_width, *([STRIP] if has_classes else [])]
+    form: dict[str, Any] = {
+        "nrows": 2,
+        "ncols": len(widths) + 1,
+        "width_ratios": [*widths, max(width - sum(widths) - 1.1, 1.0)],
+        "height_ratios": [TOP, max(height - TOP - 0.6, 0.5)],
+        "wspace": 0.02,
+        "hspace": 0.02,
+    }
+    grid: GridSpecBase
+    if ax is not None:
+        place = ax.get_subplotspec()
+        assert place is not None
+        ax.set_axis_off()
+        grid = place.subgridspec(**form)
+    else:
+        grid = home.add_gridspec(**form)
+    heat = home.add_subplot(grid[1, -1])
+    side = home.add_subplot(grid[1, 0])
+    strip = home.add_subplot(grid[1, 1]) if has_classes else None
+    above = home.add_subplot(grid[0, -1]) if has_linkage else None
+    corner = home.add_subplot(grid[0, 0])
+    corner.set_axis_off()
+    scale = corner.inset_axes((0.05, 0.52, 0.8, 0.2))
+    if ax is None and figure is None:
+        home.get_layout_engine().set(w_pad=0.02, h_pad=0.02)
+    return HeatmapAxes(heat, side, above, strip, scale)

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer, is_integer
+from sticktree.errors import ParameterError
+from sticktree.plotting.base import (
+    CLUSTERS,
+    INK,
+    REST,
+    Display,
+    check_fitted,
+    column_names,
+    data_of,
+    new_axes,
+    open_frame,
+    pyplot,
+    tree_of,
+)
 from sticktree.plotting.columns import read_data
-from sticktree.plotting.display import check_fitted, column_names, data_of
-from sticktree.plotting.groups import Groups, read_groups
+from sticktree.plotting.groups import Groups, labels_of, read_groups
 from sticktree.plotting.scatter import MOST_VECTORS, draw_points
-from sticktree.plotting.style import CLUSTERS, INK, REST, new_axes, open_frame
+from sticktree.plotting.trees import DendrogramDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DensityDisplay", "chosen_columns", "plot_density", "rows_shown"]
+__all__ = ["DensityDisplay", "chosen_columns", "figure_density", "plot_density", "rows_shown"]
 
 OPERATIONS = 1e9
 """That a density may take by default: a few seconds."""
@@ -67,7 +80,7 @@ def plot_density(
     return display.ax_
 
 
-class DensityDisplay:
+class DensityDisplay(Display):
     """A density on a grid, and data; see :func:`plot_density`.
 
     Parameters
@@ -80,17 +93,7 @@ class DensityDisplay:
         Rows to show.
     columns : sequence of str
         Names of the columns.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of these.
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -101,10 +104,9 @@ class DensityDisplay:
     ) -> None:
         sizes = tuple(np.size(places) for places in grid)
         if len(sizes) not in (1, 2) or np.shape(log_density) != sizes:
-            raise ValueError(
-                f"log_density must have a value for each place of a grid of one or two columns, "
-                f"got shape {np.shape(log_density)} for {sizes}"
-            )
+            expected = "a value for each place of a grid of one or two columns"
+            shown = f"shape {np.shape(log_density)} for {sizes}"
+            raise ParameterError("log_density", log_density, expected, verb="have", shown=shown)
         self.grid = [np.asarray(places, dtype=np.float64) for places in grid]
         self.log_density = np.asarray(log_density, dtype=np.float64)
         self.data = np.asarray(data, dtype=np.float64).reshape(-1, len(sizes))
@@ -157,8 +159,7 @@ class DensityDisplay:
         else:
             self._plot_curve(ax)
             open_frame(ax, self.columns[0], "density")
-        self.ax_, self.figure_ = ax, ax.figure.figure
-        return self
+        return self._drawn(ax)
 
     def _plot_regions(self, ax: Axes, groups: Groups | None) -> None:
         from matplotlib import colormaps
@@ -226,15 +227,66 @@ class DensityDisplay:
         ax.set_ylim(0.0, None)
 
 
+def figure_density(
+    estimator: Any,
+    X: Any = None,  # noqa: N803
+    *,
+    columns: Sequence[Any] | None = None,
+    resolution: int | None = None,
+    n_draws: int | None = None,
+    figure: Figure | None = None,
+) -> Figure:
+    """Draw the paper's Figure 3: the data by cluster, the tree, and the predictive density.
+
+    Of one column there are only the tree and the density.
+
+    Parameters
+    ----------
+    estimator : DFPMixture
+        A fitted mixture.
+    X : array or data frame, optional
+        Rows to show beside the density; by default those of the fit.
+    columns, resolution, n_draws
+        As in :func:`plot_density`.
+    figure : matplotlib Figure or SubFigure, optional
+        An empty figure to fill; by default a new one.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    tree = tree_of(estimator)
+    chosen = chosen_columns(estimator, columns)
+    two = len(chosen) == 2
+    if figure is None:
+        size = (10.0, 3.4) if two else (7.5, 3.2)
+        figure = cast("Figure", pyplot().figure(figsize=size, layout="constrained"))
+    axes: Any = figure.subplots(1, 3 if two else 2, squeeze=False)[0]
+    density = DensityDisplay.from_estimator(
+        estimator, X, columns=chosen, resolution=resolution, n_draws=n_draws, ax=axes[-1]
+    )
+    labels = labels_of(estimator)
+    if two:
+        data = rows_shown(estimator)[:, chosen]
+        draw_points(axes[0], data, read_groups("labels", labels, len(data)))
+        axes[0].set_xlim(axes[-1].get_xlim())
+        axes[0].set_ylim(axes[-1].get_ylim())
+        open_frame(axes[0], *density.columns)
+        axes[0].set_title("data", fontsize=9, loc="left")
+    shown = DendrogramDisplay(tree, labels=labels, names=False)
+    shown.plot(ax=axes[-2], orientation="top", supports="auto")
+    axes[-2].set_title("tree", fontsize=9, loc="left")
+    axes[-1].set_title("density", fontsize=9, loc="left")
+    return figure
+
+
 def chosen_columns(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
     """Return the positions of the columns to show, which must be numbers."""
     names = list(check_fitted(estimator).columns_.names)
     wanted: Sequence[Any] = range(len(names)) if columns is None else columns
     if isinstance(wanted, str) or len(wanted) not in (1, 2):
-        raise ValueError(
-            f"columns must be one or two of the {len(names)} columns, by name or position, "
-            f"got {columns!r}"
-        )
+        expected = f"one or two of the {len(names)} columns, by name or position"
+        raise ParameterError("columns", columns, expected)
     chosen = []
     for column in wanted:
         if column in names:
@@ -242,15 +294,14 @@ def chosen_columns(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
         elif is_integer(column) and 0 <= column < len(names):
             chosen.append(int(column))
         else:
-            raise ValueError(f"columns must be among {names}, got {column!r}")
+            raise ParameterError("columns", column, f"among {names}")
     for k in chosen:
         if estimator.columns_.kinds[k] != "gaussian":
-            raise ValueError(
-                f"columns must be gaussian or lognormal for a density, got {names[k]!r}, which is "
-                f"{estimator.columns_.declared[k]}"
-            )
+            shown = f"{names[k]!r}, which is {estimator.columns_.declared[k]}"
+            expected = "gaussian or lognormal for a density"
+            raise ParameterError("columns", names[k], expected, shown=shown)
     if len(set(chosen)) < len(chosen):
-        raise ValueError(f"columns must be different ones, got {columns!r}")
+        raise ParameterError("columns", columns, "different ones")
     return chosen
 
 
@@ -263,9 +314,8 @@ def rows_shown(estimator: Any, X: Any = None) -> FloatArray:  # noqa: N803
         return data
     values, _ = read_data(X)
     if values.shape[1] != len(estimator.columns_):
-        raise ValueError(
-            f"X must have {len(estimator.columns_)} columns, as in the fit, got {values.shape[1]}"
-        )
+        expected = f"{len(estimator.columns_)} columns, as in the fit"
+        raise ParameterError("X", values.shape[1], expected, verb="have")
     return values
 
 
@@ -287,21 +337,15 @@ def _affordable(estimator: Any, n_places: int, n_gaps: int) -> int:
 
 def _log_density(estimator: Any, at: FloatArray, chosen: list[int], n_draws: int) -> FloatArray:
     """Return the log density of some columns at places, from draws spread over all."""
-    from sticktree.inference.blas import one_thread
-    from sticktree.posterior.prediction import log_predictive
-
-    draws = estimator.posterior_.draws
-    used = np.unique(np.linspace(0, len(draws) - 1, n_draws).astype(int))
-    columns, preparation = estimator.columns_, estimator._preparation
+    columns, scaling = estimator.columns_, estimator.fit_.training.scaling
     # What is missing in a row is integrated out.
     encoded = np.full((len(at), len(columns)), np.nan)
     for j, k in enumerate(chosen):
         is_log = columns.declared[k] == "lognormal"
         encoded[:, k] = np.log(at[:, j]) if is_log else at[:, j]
-    x = preparation.standardised(encoded)
-    with one_thread():
-        found = log_predictive(x, [draws[k] for k in used], estimator._data, estimator._model_)
-    return np.asarray(found + preparation.log_units(x))
+    x = scaling.standardised(encoded)
+    found = estimator.posterior_.predictive.thinned(n_draws).log_density(x)
+    return np.asarray(found + scaling.log_units(x))
 
 
 def _region_levels(grid: list[FloatArray], log_density: FloatArray) -> list[float]:

@@ -10,15 +10,35 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.plotting.lettering import as_it_is, one_line
+from sticktree.errors import ParameterError
+from sticktree.plotting.base import (
+    CLASSES,
+    CLUSTERS,
+    INK,
+    REST,
+    as_it_is,
+    colours,
+    one_line,
+    rgb,
+    rows_of,
+    tree_of,
+)
 from sticktree.plotting.outline import Outline, Rows
-from sticktree.plotting.style import CLASSES, CLUSTERS, INK, REST, colours, rgb
+from sticktree.present.findings import Classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = ["OTHERS", "Groups", "branch_groups", "main_branches", "read_groups"]
+__all__ = [
+    "OTHERS",
+    "Groups",
+    "branch_groups",
+    "colours_of",
+    "labels_of",
+    "main_branches",
+    "read_groups",
+]
 
 OTHERS = "#8C8C8C"
 """The grey of classes beyond those that can be told apart."""
@@ -96,29 +116,12 @@ def read_groups(
     if values is None:
         return None
     if isinstance(values, str) or not hasattr(values, "__len__"):
-        raise ValueError(f"{name} must be a sequence of {n_data} values, got {values!r}")
+        raise ParameterError(name, values, f"a sequence of {n_data} values")
     if np.ndim(values) != 1 or len(values) != n_data:
-        raise ValueError(
-            f"{name} must have one value for each of the {n_data} data, got shape "
-            f"{np.shape(values)}"
-        )
-    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-    cells = list(np.asarray(values, dtype=object))
-    missing = [
-        _is_missing(cell) or (masked is not None and bool(masked[i]))
-        for i, cell in enumerate(cells)
-    ]
-    distinct = {cell for cell, gone in zip(cells, missing, strict=True) if not gone}
-    try:
-        ordered = sorted(distinct)
-    except TypeError:
-        ordered = sorted(distinct, key=lambda cell: (str(type(cell)), str(cell)))
-    number = {cell: k for k, cell in enumerate(ordered)}
-    code = np.array(
-        [-1 if gone else number[cell] for cell, gone in zip(cells, missing, strict=True)],
-        dtype=np.int32,
-    )
-    names = [one_line(_plain(cell)) for cell in ordered]
+        expected, shown = f"one value for each of the {n_data} data", f"shape {np.shape(values)}"
+        raise ParameterError(name, values, expected, verb="have", shown=shown)
+    classes = Classes.of(values)
+    code, names = classes.code.astype(np.int32), [one_line(name) for name in classes.names]
     if palette is CLASSES and len(names) > len(palette):
         return _with_others(code, names, palette)
     return Groups(code, names, colours(len(names), palette))
@@ -136,21 +139,6 @@ def _with_others(code: IntArray, names: list[str], palette: tuple[str, ...]) -> 
     return Groups(new[code], kept, np.vstack([colours(len(palette), palette), rgb(OTHERS)]))
 
 
-def _is_missing(cell: Any) -> bool:
-    if cell is None or (isinstance(cell, str) and not cell.strip()):
-        return True
-    if type(cell).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(cell, (float, np.floating)) and bool(np.isnan(cell))
-
-
-def _plain(cell: Any) -> Any:
-    """Return 3 for 3.0: labels that are read from a file with gaps often are floats."""
-    if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
-        return int(cell)
-    return cell
-
-
 def main_branches(rows: Rows) -> IntArray:
     """Return a group for every row: the main branch it is in, or −1.
 
@@ -163,7 +151,7 @@ def main_branches(rows: Rows) -> IntArray:
     # The next fork below each node whose branches are large; a node that has none is not split.
     fork = np.full(tree.n_nodes, -1, dtype=np.int32)
     n_large = np.bincount(tree.parent[1:][large[1:]], minlength=tree.n_nodes)
-    for nodes in reversed(tree._levels):
+    for nodes in reversed(tree.nodes_by_level):
         forking = n_large[nodes] >= 2
         fork[nodes[forking]] = nodes[forking]
         onward = nodes[large[nodes] & (nodes > 0)]
@@ -206,3 +194,28 @@ def branch_groups(outline: Outline, group: npt.NDArray[np.int32]) -> IntArray:
 def group_colours(group: IntArray, palette: FloatArray) -> FloatArray:
     """Return the colour of each group number; −1 is ink."""
     return np.vstack([palette, rgb(INK)])[group]
+
+
+def colours_of(outline: Outline, labels: Groups | None) -> tuple[FloatArray, FloatArray]:
+    """Return the colours of branches and of rows."""
+    if labels is None:
+        group = main_branches(outline.rows)
+        palette = colours(int(group.max(initial=-1)) + 1)
+    else:
+        group, palette = labels.code[outline.rows.order], labels.colour
+    of_branch = group_colours(branch_groups(outline, group), palette)
+    return of_branch, group_colours(group, palette)
+
+
+def labels_of(estimator: Any) -> Any:
+    """Return the flat cluster of each datum of the tree, if there are colours for all of them.
+
+    Of more than twenty clusters the main branches of the tree take their place.
+    """
+    labels = np.asarray(estimator.labels_)[rows_of(estimator)]
+    if np.unique(labels).size <= len(CLUSTERS):
+        return labels
+    rows = Rows.of(tree_of(estimator))
+    group = np.empty(rows.n_rows)
+    group[rows.order] = main_branches(rows)
+    return np.where(group < 0, np.nan, group)

@@ -9,30 +9,30 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.plotting.branches import colours_of, draw_branches
-from sticktree.plotting.canvas import outline_for
-from sticktree.plotting.columns import (
-    correlation_linkage,
-    draw_linkage,
-    name_columns,
-    read_data,
-    standardised,
-)
-from sticktree.plotting.display import (
+from sticktree.errors import ParameterError
+from sticktree.plotting.base import (
+    CLASSES,
+    Display,
     check_tree,
     data_of,
-    labels_of,
     names_of_data,
+    one_line,
     read_names,
     tree_of,
 )
-from sticktree.plotting.frame import Frame
-from sticktree.plotting.groups import Groups, read_groups
-from sticktree.plotting.heatmap_axes import HeatmapAxes, lay_out
-from sticktree.plotting.lettering import one_line
+from sticktree.plotting.branches import draw_branches
+from sticktree.plotting.canvas import Frame, draw_strip, outline_for
+from sticktree.plotting.columns import (
+    HeatmapAxes,
+    correlation_linkage,
+    draw_linkage,
+    lay_out,
+    name_columns,
+    read_data,
+)
+from sticktree.plotting.groups import Groups, colours_of, labels_of, read_groups
 from sticktree.plotting.outline import Rows
-from sticktree.plotting.strip import draw_strip
-from sticktree.plotting.style import CLASSES
+from sticktree.present.table import standardised
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def plot_heatmap(
     return display.axes_
 
 
-class HeatmapDisplay:
+class HeatmapDisplay(Display):
     """The data as a heat map beside a tree; see :func:`plot_heatmap`.
 
     Parameters
@@ -122,16 +122,10 @@ class HeatmapDisplay:
     Attributes
     ----------
     axes_ : HeatmapAxes
-        All Axes, by name.
-    ax_ : matplotlib Axes
-        Those of the heat map itself.
-    figure_ : matplotlib Figure
-        The figure of these.
+        All Axes, by name; ``ax_`` are those of the heat map itself.
     """
 
     axes_: HeatmapAxes
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -171,9 +165,7 @@ class HeatmapDisplay:
         display = cls(
             data_of(estimator),
             tree,
-            columns=[str(name) for name in estimator.columns_.names]
-            if columns is None
-            else columns,
+            columns=columns,
             names=names,
             classes=classes,
             labels=labels_of(estimator) if labels is None else labels,
@@ -192,7 +184,7 @@ class HeatmapDisplay:
         if ax is not None and figure is not None:
             raise ValueError("ax and figure cannot both be given")
         if ax is not None and ax.get_subplotspec() is None:
-            raise ValueError("ax must be one of a grid of subplots, got Axes without a grid")
+            raise ParameterError("ax", ax, "one of a grid of subplots", shown="Axes without a grid")
         rows = Rows.of(self.tree)
         names = read_names(self.names, self.tree)
         classes = read_groups("classes", self.classes, self.tree.n_data, CLASSES)
@@ -222,9 +214,8 @@ class HeatmapDisplay:
             if first:
                 self._draw_classes(axes, classes, rows, width)
         self._draw_tree(axes.tree, rows, labels)
-        self.axes_, self.ax_ = axes, axes.heat
-        self.figure_ = axes.heat.figure.figure
-        return self
+        self.axes_ = axes
+        return self._drawn(axes.heat)
 
     @staticmethod
     def _draw_heat(axes: HeatmapAxes, values: FloatArray, standardise: bool) -> None:

@@ -50,8 +50,6 @@ class Rows:
     @classmethod
     def of(cls, tree: Tree) -> Rows:
         """Lay the data of a tree out in rows."""
-        if tree.n_data == 0:
-            raise ValueError("tree must have data, got a tree without any")
         tree = tree.pruned()
         position = tree.preorder[tree.leaf]
         order = np.argsort(position, kind="stable").astype(np.int32)
@@ -126,11 +124,11 @@ class Outline:
         number[node] = np.arange(node.size)
         # The nearest branch strictly above each node, and the branch whose chain a node is on.
         over = np.full(tree.n_nodes, -1, dtype=np.int32)
-        for nodes in tree._levels[1:]:
+        for nodes in tree.nodes_by_level[1:]:
             parent = tree.parent[nodes]
             over[nodes] = np.where(ends[parent], number[parent], over[parent])
         chain = np.where(ends, number, -1)
-        for nodes in reversed(tree._levels[1:]):
+        for nodes in reversed(tree.nodes_by_level[1:]):
             on = nodes[kept[nodes]]
             parent = tree.parent[on]
             passing = ~ends[parent]
@@ -139,7 +137,7 @@ class Outline:
         begin = np.where(above >= 0, tree.time[node[above]], 0.0)
         # Where a row leaves: its deepest kept node.
         deepest = np.where(kept, np.arange(tree.n_nodes), -1).astype(np.int32)
-        for nodes in tree._levels[1:]:
+        for nodes in tree.nodes_by_level[1:]:
             lost = nodes[deepest[nodes] < 0]
             deepest[lost] = deepest[tree.parent[lost]]
         at = deepest[tree.leaf[rows.order]]
@@ -225,10 +223,10 @@ def _join_late(rows: Rows, kept: npt.NDArray[np.bool_]) -> None:
     """Let a branch end where all that follows, of what is kept, happens soon; in place."""
     tree = rows.tree
     latest = np.where(kept, tree.time, -np.inf)
-    for nodes in reversed(tree._levels[1:]):
+    for nodes in reversed(tree.nodes_by_level[1:]):
         np.maximum.at(latest, tree.parent[nodes], latest[nodes])
     ended = latest - tree.time <= SOON * rows.end
-    for nodes in tree._levels[1:]:
+    for nodes in tree.nodes_by_level[1:]:
         above = tree.parent[nodes]
         kept[nodes[ended[above]]] = False
         ended[nodes] |= ended[above]

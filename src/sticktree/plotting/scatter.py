@@ -7,21 +7,29 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.plotting.columns import read_data, standardised
-from sticktree.plotting.display import data_of, labels_of, names_of_data
-from sticktree.plotting.groups import Groups, read_groups
-from sticktree.plotting.style import CLASSES, INK, new_axes, open_frame, rgb
+from sticktree.plotting.base import (
+    CLASSES,
+    INK,
+    Display,
+    data_of,
+    names_of_data,
+    new_axes,
+    open_frame,
+    rgb,
+)
+from sticktree.plotting.columns import read_data
+from sticktree.plotting.groups import Groups, labels_of, read_groups
+from sticktree.present.table import standardised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 __all__ = ["ScatterDisplay", "draw_points", "plot_scatter", "principal_axes"]
 
 MOST_LEGEND = 12
-"""Clusters: a longer legend says nothing that the picture does not."""
+"""Clusters: a longer legend adds nothing to the picture."""
 MOST_VECTORS = 3000
 """Points: more are drawn as pixels, or files become too large."""
 
@@ -62,7 +70,7 @@ def plot_scatter(
     return ScatterDisplay(data, labels=labels, classes=classes, columns=columns).plot(ax=ax).ax_
 
 
-class ScatterDisplay:
+class ScatterDisplay(Display):
     """The rows as points; see :func:`plot_scatter`.
 
     Parameters
@@ -71,17 +79,7 @@ class ScatterDisplay:
         The rows.
     labels, classes, columns
         As in :func:`plot_scatter`.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of these.
     """
-
-    ax_: Axes
-    figure_: Figure
 
     def __init__(
         self,
@@ -120,8 +118,7 @@ class ScatterDisplay:
         if groups is not None and (self.labels is None or len(groups.names) <= MOST_LEGEND):
             rest = "none" if self.classes is None else "missing"
             groups.legend(ax, rest, loc="upper left", bbox_to_anchor=(1.02, 1.0))
-        self.ax_, self.figure_ = ax, ax.figure.figure
-        return self
+        return self._drawn(ax)
 
 
 def draw_points(ax: Axes, points: FloatArray, groups: Groups | None) -> None:
@@ -154,7 +151,7 @@ def principal_axes(data: FloatArray, columns: list[str]) -> tuple[FloatArray, tu
         return np.column_stack([data[:, 0], place]), (columns[0], "place among the rows")
     z = np.nan_to_num(standardised(data))
     _, size, directions = np.linalg.svd(z, full_matrices=False)
-    # The sign of an axis says nothing: its largest part is made positive, so that it is always so.
+    # The sign of an axis is free: its largest part is made positive, so that pictures stay alike.
     sign = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
     found = z @ (directions * sign[:, None])[:2].T
     if found.shape[1] < 2:  # a single row

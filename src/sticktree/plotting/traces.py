@@ -1,4 +1,4 @@
-"""The chains at work: traces and densities of the numbers by which convergence is judged."""
+"""What happened on the way: chains draw by draw, and a stream batch by batch."""
 
 from __future__ import annotations
 
@@ -9,24 +9,33 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.plotting.display import check_fitted
-from sticktree.plotting.style import INK, colours, pyplot
+from sticktree.errors import ParameterError
+from sticktree.inference.drift import Z_LIMIT, Stream
+from sticktree.plotting.base import (
+    CLUSTERS,
+    INK,
+    Display,
+    check_fitted,
+    colours,
+    draw_dots,
+    new_axes,
+    open_frame,
+    pyplot,
+)
+from sticktree.posterior.diagnostics import Diagnosis, r_hat_text
 from sticktree.posterior.draws import Posterior
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from sticktree.posterior.diagnostics import Diagnosis
 
-__all__ = ["TracesDisplay", "plot_traces"]
+__all__ = ["StreamDisplay", "TracesDisplay", "plot_stream", "plot_traces"]
 
 MOST_SCALARS = 12
 MOST_POINTS = 2000  # of a trace; more are left out evenly
 MOST_STEPS = 40  # distinct numbers that are shown as bars and not as a curve
 WIDE = 8.0  # largest number, in units of the median, from which there is a log scale
-LIMIT = 1.05
-"""R-hat from which chains are said to disagree."""
 ALARM = "#B2182B"
 
 
@@ -91,7 +100,8 @@ class TracesDisplay:
         if not isinstance(posterior, Posterior):
             raise TypeError(f"posterior must be a Posterior, got {type(posterior).__name__}")
         if posterior.n_draws == 0:
-            raise ValueError("posterior must have draws in every chain, got none")
+            expected = "draws in every chain"
+            raise ParameterError("posterior", posterior, expected, verb="have", shown="none")
         self.posterior = posterior
         self.diagnosis = diagnosis
         every = _single_scalars(posterior)
@@ -122,9 +132,8 @@ class TracesDisplay:
         else:
             axes = np.array(ax, dtype=object)
             if axes.size != 2 * n_scalars:
-                raise ValueError(
-                    f"ax must be {n_scalars} × 2 Axes, two for each scalar, got {axes.size}"
-                )
+                expected = f"{n_scalars} × 2 Axes, two for each scalar"
+                raise ParameterError("ax", axes.size, expected)
             axes = axes.reshape(n_scalars, 2)
         shade = colours(self.posterior.n_chains)
         for (left, right), (name, values) in zip(axes, self.scalars.items(), strict=True):
@@ -143,12 +152,13 @@ class TracesDisplay:
         if self.diagnosis is None:
             return
         r_hat, ess = self.diagnosis.r_hat.get(name), self.diagnosis.ess.get(name)
-        parts = [] if r_hat is None else [f"R-hat {r_hat:.2f}"]
+        parts = [] if r_hat is None else [f"R-hat {r_hat_text(r_hat)}"]
         if ess is not None:
             parts.append(f"{ess:,.0f} effective draws")
-        bad = r_hat is not None and not r_hat <= LIMIT
+        agreement = Diagnosis({} if r_hat is None else {name: r_hat}, {}).verdict().agreement
+        bad = agreement in ("nearly agree", "disagree")
         ax.set_title(
-            ", ".join(parts) + (": chains disagree" if bad else ""),
+            ", ".join(parts) + (f": chains {agreement}" if bad else ""),
             fontsize=7,
             loc="right",
             pad=3,
@@ -185,10 +195,10 @@ def _named(every: dict[str, FloatArray], names: Sequence[str]) -> dict[str, Floa
         found = {key: every[key] for key in every if name in (key, key.split("[")[0])}
         if not found:
             stems = sorted({key.split("[")[0] for key in every})
-            raise ValueError(f"names must be among {', '.join(stems)}, got {name!r}")
+            raise ParameterError("names", name, f"among {', '.join(stems)}")
         chosen |= found
     if not chosen:
-        raise ValueError("names must have a scalar, got none")
+        raise ParameterError("names", names, "a scalar", verb="have", shown="none")
     return chosen
 
 
@@ -276,3 +286,122 @@ def _plain(ax: Axes) -> None:
             axis.set_major_formatter(ScalarFormatter(useOffset=False))
     ax.tick_params(labelsize=6, length=2)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+TOLD = 0.01  # a smaller share of rows in new leaves is not
+
+
+def plot_stream(stream: Stream, *, ax: Axes | None = None) -> Axes:
+    """Draw the mean log density of each batch, with the band in which it was expected.
+
+    The band is 3.89 standard errors wide on both sides: a batch like those before lies outside
+    once in 10,000. Those outside are marked, with the share of their rows in new leaves
+    if that is a hundredth or more.
+
+    Parameters
+    ----------
+    stream : Stream
+        The batches, ``stream_`` of a mixture after `partial_fit`.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    return StreamDisplay(stream).plot(ax=ax).ax_
+
+
+class StreamDisplay(Display):
+    """Densities of batches; see :func:`plot_stream`.
+
+    Parameters
+    ----------
+    stream : Stream
+        The batches.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        if not isinstance(stream, Stream):
+            raise TypeError(f"stream must be a Stream, got {type(stream).__name__}")
+        if len(stream) < 2:
+            expected = "two batches or more, of which all but the first were predicted"
+            raise ParameterError("stream", len(stream), expected, verb="have")
+        self.stream = stream
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Axes | None = None) -> Self:
+        """Draw the batches of a mixture."""
+        stream = getattr(check_fitted(estimator), "stream_", None)
+        if stream is None:
+            expected, shown = "seen batches by partial_fit", "one fitted at once"
+            raise ParameterError("estimator", estimator, expected, verb="have", shown=shown)
+        return cls(stream).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw; the argument is that of :func:`plot_stream`."""
+        from matplotlib.ticker import MaxNLocator
+
+        ax = new_axes(ax, (5.6, 3.2))
+        self._draw_band(ax)
+        self._draw_batches(ax)
+        ax.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+        open_frame(ax, "batch", "mean log density, before it was seen")
+        ax.legend(fontsize=7, frameon=False, loc="best")
+        return self._drawn(ax)
+
+    def _of_each(self, name: str) -> npt.NDArray[Any]:
+        """Return something of each batch but the first, which nothing predicted."""
+        return np.array([getattr(batch, name) for batch in self.stream.batches[1:]])
+
+    def _draw_band(self, ax: Axes) -> None:
+        """Draw what was expected: in steps, since each batch has a band of its own."""
+        at, expected, error = map(self._of_each, ("batch", "expected", "error"))
+        edges = np.concatenate([at - 0.5, at[-1:] + 0.5])
+        low, high = (
+            np.append(bound, bound[-1])
+            for bound in (expected - Z_LIMIT * error, expected + Z_LIMIT * error)
+        )
+        ax.fill_between(
+            edges,
+            low,
+            high,
+            step="post",
+            color=CLUSTERS[4],
+            alpha=0.22,
+            linewidth=0,
+            label="expected, ± 3.89 errors",
+        )
+        ax.stairs(expected, edges, color=CLUSTERS[4], linewidth=1.0, baseline=None)
+        ax.set_xlim(edges[0], edges[-1])
+
+    def _draw_batches(self, ax: Axes) -> None:
+        """Draw what was found, and mark the batches that are far from what was expected."""
+        at, found, far = map(self._of_each, ("batch", "log_density", "drifted"))
+        ax.plot(at, found, color=INK, linewidth=0.9, zorder=3)
+        draw_dots(ax, at[~far], found[~far], label="batch")
+        if not far.any():
+            return
+        draw_dots(
+            ax,
+            at[far],
+            found[far],
+            size=34.0,
+            colour=CLUSTERS[1],
+            marker="D",
+            label="far from expected",
+        )
+        for x, y, share in zip(at[far], found[far], self._of_each("new_share")[far], strict=True):
+            if share < TOLD:
+                continue
+            # Beside the dot, on the side where there is room.
+            right = x < at[-1] - 0.25 * (at[-1] - at[0])
+            ax.annotate(
+                f"{share:.0%} in new leaves",
+                (x, y),
+                xytext=(6 if right else -6, 0),
+                textcoords="offset points",
+                ha="left" if right else "right",
+                va="center",
+                fontsize=7,
+            )

@@ -1,4 +1,4 @@
-"""What sampling leaves: draws of trees and parameters, and what they say.
+"""What sampling leaves: draws of trees and parameters, and what follows from them.
 
 - :class:`Posterior`, :class:`Draw`: the draws; :func:`labels_at`: their clusterings at a level;
 - :func:`flat_clustering`: the clustering of least :func:`expected_loss`; :func:`confidence` in it;
@@ -7,12 +7,16 @@
 """
 
 from sticktree.engine.draw import Draw
-from sticktree.posterior.best import best_draw
+from sticktree.posterior.clusterings import (
+    best_draw,
+    coclustering,
+    confidence,
+    expected_loss,
+    labels_at,
+)
+from sticktree.posterior.consensus import meeting_times
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.flat import flat_clustering
-from sticktree.posterior.levels import labels_at
-from sticktree.posterior.loss import expected_loss
-from sticktree.posterior.together import coclustering, confidence, meeting_times
 
 __all__ = [
     "Draw",

@@ -6,6 +6,7 @@ pair of rows meets; average linkage of those means is the consensus tree.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,20 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.engine.draw import Draw
-from sticktree.posterior.levels import MAX_DRAWS, MIN_DRAWS, labelled, spread
-from sticktree.posterior.support import support
-from sticktree.posterior.together import summed_meeting_levels
+from sticktree.posterior.clusterings import (
+    MAX_DRAWS,
+    MIN_DRAWS,
+    SharedMatrix,
+    check_rows,
+    labelled,
+    spread,
+)
 from sticktree.tree import Tree
 
-__all__ = ["consensus_tree"]
+__all__ = ["consensus_tree", "meeting_times", "support"]
 
 MAX_EXACT = 2000
-"""Up to so many rows all pairs are weighed; above, rows that stay together count as one."""
+"""Number of rows up to which all pairs count; above, rows that stay together are one."""
 GROUPING_DRAWS, GROUPING_ROUNDS = 100, 3
 GROUPING_CELLS = 20_000_000  # rows times draws that are held at a time
 FINEST = (32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
@@ -57,7 +63,7 @@ def consensus_tree(
     Tree
         With times and supports.
     """
-    from sticktree.posterior.linkage import average_linkage
+    from sticktree.posterior.linking import average_linkage
 
     max_exact = check_integer("max_exact", max_exact, minimum=2)
     used = spread(labelled(draws), check_integer("max_draws", max_draws, minimum=1))
@@ -106,7 +112,7 @@ def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
     if n <= most:
         return np.arange(n)
 
-    from sticktree.posterior.company import most_often_with
+    from sticktree.posterior.linking import most_often_with
 
     # Draws far from each other first: neighbours in a chain say nearly the same.
     most_draws = int(np.clip(GROUPING_CELLS // n, MIN_DRAWS, GROUPING_DRAWS))
@@ -215,7 +221,7 @@ def _numbered(
 
     Parents have larger ids than their children; the data are the first ``n`` nodes.
     """
-    from sticktree.posterior.numbering import counted, walked
+    from sticktree.posterior.linking import counted, walked
 
     count, size, first = counted(parent, gone, n)
     kept = np.flatnonzero(~gone)
@@ -228,3 +234,72 @@ def _numbered(
     times = np.empty(kept.size)
     times[place[kept]] = time[kept]
     return Tree(above, place[:n], time=times)
+
+
+def meeting_times(draws: Sequence[Draw], rows: npt.ArrayLike | None = None) -> SharedMatrix:
+    """Return the posterior mean of the level of the deepest node that each pair of data shares.
+
+    Parameters
+    ----------
+    draws : sequence of Draw
+        At most a thousand of those that have labels are used, spread evenly.
+    rows : array of int, optional
+        For which data, and in which order; by default all. At most 20,000.
+
+    Returns
+    -------
+    array of float32, square
+        On the diagonal is the level of the datum's own leaf.
+    """
+    used = spread(labelled(draws), MAX_DRAWS)
+    chosen = check_rows(rows, used[0].n_data)
+    return summed_meeting_levels(used, [chosen] * len(used)) / np.float32(len(used))
+
+
+def summed_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]]) -> SharedMatrix:
+    """Return the sum over draws of the level at which rows i and j of those chosen for each meet.
+
+    Single precision holds these whole numbers without rounding.
+    """
+    from sticktree.posterior.linking import add_meeting_levels, mirror
+
+    n = len(rows[0])
+    total = np.zeros((n, n), dtype=np.float32)
+    for draw, chosen in zip(draws, rows, strict=True):
+        parent, leaf = draw.parent.astype(np.int32), draw.leaf[chosen].astype(np.int32)
+        add_meeting_levels(parent, leaf, draw.level.astype(np.int32), total)
+    mirror(total)
+    return total
+
+
+def support(tree: Tree, draws: list[Draw]) -> FloatArray:
+    """Return, for each node, the share of draws in which exactly its data are those below a node.
+
+    Single data and all data together are clusters of every draw. Sets are compared by sums of
+    random 64-bit numbers, one for each datum: the chance that two different sets have the same sum
+    is 2⁻⁶⁴. Draws without labels are left out.
+
+    Examples
+    --------
+    >>> from sticktree import Tree
+    >>> from sticktree.posterior.consensus import support
+    >>> support(Tree.from_paths([(1, 1), (1, 2), (2, 1)]), draws=[])
+    array([1., 0., 1., 1., 1., 1.])
+    """
+    from sticktree.tree.walk import sums_below
+
+    keys = np.random.default_rng(0).integers(2**64, size=tree.n_data, dtype=np.uint64)
+    sums = sums_below(tree.parent, tree.leaf, keys)
+    order = np.argsort(sums)
+    hits = np.zeros(tree.n_nodes)
+    known = sums[order]
+    known_rows = [draw for draw in draws if draw.labelled]
+    for draw in known_rows:
+        parent, leaf = draw.parent.astype(np.int32), draw.leaf.astype(np.int32)
+        found = np.unique(sums_below(parent, leaf, keys))
+        low, high = np.searchsorted(known, found, "left"), np.searchsorted(known, found, "right")
+        for k in np.flatnonzero(low < high):
+            hits[order[low[k] : high[k]]] += 1
+    share: FloatArray = hits / max(len(known_rows), 1)
+    share[(tree.count <= 1) | (tree.count == tree.n_data)] = 1.0
+    return share

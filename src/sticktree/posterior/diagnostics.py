@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from sticktree.posterior.draws import Posterior
 
-__all__ = ["ConvergenceWarning", "Diagnosis", "diagnose"]
+__all__ = [
+    "R_HAT_LIMIT",
+    "ConvergenceWarning",
+    "Diagnosis",
+    "Verdict",
+    "diagnose",
+    "r_hat_text",
+    "scalar_name",
+]
+
+R_HAT_LIMIT = 1.05
+"""The largest R-hat of chains that agree."""
+R_HAT_FAR = 1.2  # above it chains disagree; between the two they nearly agree
+FEW = 100  # effective draws, with fewer of which averages are rough
+
+NAMES = {
+    "log_joint": "log joint density",
+    "concentration": "concentration c",
+    "discount": "discount d",
+    "meeting_level": "mean level at which rows meet",
+}
 
 
 class ConvergenceWarning(UserWarning):
     """The chains of a fit do not agree."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the chains of a fit agree.
+
+    Attributes
+    ----------
+    agreement : {"agree", "nearly agree", "disagree", "cannot tell"}
+        "cannot tell" is for a single chain, or too few draws.
+    tone : {"good", "doubtful", "bad"}
+        Whether to trust the fit. Chains that agree are doubtful if effective draws are few.
+    text : str
+        The same in words, with the figures behind it.
+    """
+
+    agreement: Literal["agree", "nearly agree", "disagree", "cannot tell"]
+    tone: Literal["good", "doubtful", "bad"]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -23,17 +63,60 @@ class Diagnosis:
     r_hat: dict[str, float]
     ess: dict[str, float]
 
-    def advice(self, limit: float = 1.05) -> str | None:
-        """Return a sentence that says what disagrees and what to do, or None if all is well."""
-        bad = {name: value for name, value in self.r_hat.items() if value > limit}
-        if not bad:
+    def verdict(self, limit: float = R_HAT_LIMIT) -> Verdict:
+        """Judge whether the chains agree: whether all R-hats are at most ``limit``.
+
+        Examples
+        --------
+        >>> from sticktree.posterior.diagnostics import Diagnosis
+        >>> Diagnosis({"concentration": 1.16}, {"concentration": 40.0}).verdict().agreement
+        'nearly agree'
+        """
+        if not self.r_hat:
+            # A scalar that varies has an effective size in any case, an R-hat from two chains on.
+            text = (
+                "With a single chain, convergence cannot be judged: run several, such as four."
+                if self.ess
+                else "Convergence cannot be judged: there are too few draws, or nothing varies "
+                "between them. Fit with more draws to find out."
+            )
+            return Verdict("cannot tell", "doubtful", text)
+        known = {name: value for name, value in self.r_hat.items() if not np.isnan(value)}
+        worst = max(known, key=lambda name: known[name], default=None)
+        if worst is not None and known[worst] > limit:
+            n_above = sum(value > limit for value in known.values())
+            text = (
+                f"R-hat of {scalar_name(worst)} is {r_hat_text(known[worst], limit)} and should "
+                f"be at most {limit:g}; {n_above} of {len(self.r_hat)} scalars "
+                f"{'is' if n_above == 1 else 'are'} above that. Run longer"
+            )
+            if known[worst] > R_HAT_FAR:
+                text = f"The chains disagree: {text}, and do not rely on this tree yet."
+                return Verdict("disagree", "bad", text)
+            text = f"The chains nearly agree: {text}: details may still change."
+            return Verdict("nearly agree", "doubtful", text)
+        text = "The chains agree"
+        if worst is not None:
+            text += f": the largest R-hat is {known[worst]:.2f} ({scalar_name(worst)})"
+        text += "."
+        if not self.ess:
+            return Verdict("agree", "good", text)
+        least = min(self.ess, key=lambda name: self.ess[name])
+        text += f" The smallest effective sample size is {self.ess[least]:.0f}"
+        text += f" ({scalar_name(least)})."
+        if self.ess[least] >= FEW:
+            return Verdict("agree", "good", text)
+        text += " That is low: averages are rough, and more draws would help."
+        return Verdict("agree", "doubtful", text)
+
+    def advice(self, limit: float = R_HAT_LIMIT) -> str | None:
+        """Return what :meth:`verdict` says and what to do, or None if the chains agree."""
+        judged = self.verdict(limit)
+        if judged.agreement == "agree":
             return None
-        name = max(bad, key=lambda key: bad[key])
-        return (
-            f"the chains disagree: R-hat is {bad[name]:.2f} for {name}, more than {limit}, and "
-            f"{len(bad)} of {len(self.r_hat)} scalars are like that. Run longer: a larger n_warmup "
-            "and n_draws, or fit again with warm_start=True"
-        )
+        if judged.agreement == "cannot tell":
+            return judged.text
+        return f"{judged.text} Use a larger n_warmup and n_draws, or fit again with warm_start=True"
 
 
 def diagnose(posterior: Posterior) -> Diagnosis:
@@ -53,3 +136,37 @@ def diagnose(posterior: Posterior) -> Diagnosis:
                 with np.errstate(divide="ignore", invalid="ignore"):
                     r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
     return Diagnosis(r_hat, ess)
+
+
+def scalar_name(label: str) -> str:
+    """Return a scalar's name in words.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.diagnostics import scalar_name
+    >>> scalar_name("nodes[1]"), scalar_name("concentration")
+    ('branches at level 2', 'concentration c')
+    """
+    level = re.fullmatch(r"nodes\[(\d+)\]", label)
+    if level:
+        return f"branches at level {int(level[1]) + 1}"
+    column = re.fullmatch(r"hyper\[(\d+)\]", label)
+    if column:
+        return f"hyper-parameter {int(column[1]) + 1} of the leaves"
+    return NAMES.get(label, label.replace("_", " "))
+
+
+def r_hat_text(value: float, limit: float = R_HAT_LIMIT, digits: int = 2) -> str:
+    """Write an R-hat with as many digits as show that it is above a limit, if it is.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.diagnostics import r_hat_text
+    >>> r_hat_text(1.0496), r_hat_text(1.0504), r_hat_text(1.2504)
+    ('1.05', '1.0504', '1.25')
+    """
+    if np.isinf(value):
+        return "infinite"
+    while value > limit >= float(f"{value:.{digits}f}"):
+        digits += 1
+    return f"{value:.{digits}f}"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import check_integer
+from sticktree.data.training import TrainingData
+from sticktree.display import html
 from sticktree.engine.draw import Draw
+from sticktree.model import Model
+from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 
 __all__ = ["Posterior"]
 
@@ -20,13 +25,35 @@ class Posterior:
     ----------
     chains : list of list of Draw
         The draws of each chain, equally many.
-    depth : int
-        Number of levels of the trees below the root.
+    model : Model
+        The model that they are draws of.
+    training : TrainingData or None, default=None
+        The rows of the fit; without them there is no predictive distribution.
     """
 
-    def __init__(self, chains: list[list[Draw]], depth: int) -> None:
+    def __init__(
+        self, chains: list[list[Draw]], model: Model, training: TrainingData | None = None
+    ) -> None:
         self.chains = chains
-        self.depth = depth
+        self.model = model
+        self.training = training
+
+    @property
+    def depth(self) -> int:
+        """Number of levels of the trees below the root."""
+        return self.model.depth
+
+    @cached_property
+    def predictive(self) -> PosteriorPredictive:
+        """The predictive distribution of the next row, in standardised units."""
+        if self.training is None:
+            raise ValueError("a predictive distribution needs the rows of the fit, got no training")
+        numbered = [
+            NumberedDraw(k, number, draw)
+            for k, chain in enumerate(self.chains)
+            for number, draw in enumerate(chain)
+        ]
+        return PosteriorPredictive(numbered, self.model, self.training.data)
 
     @property
     def n_chains(self) -> int:
@@ -100,9 +127,9 @@ class Posterior:
 
     def to_frame(self) -> Any:
         """Return the scalars as a pandas DataFrame: a row a draw, indexed by chain and draw."""
-        from sticktree.tree.frame import pandas_for
+        from sticktree.optional import optional
 
-        pandas = pandas_for("to_frame")
+        pandas = optional("pandas", extra="frames", asker="to_frame")
         index = pandas.MultiIndex.from_product(
             [range(self.n_chains), range(self.n_draws)], names=["chain", "draw"]
         )
@@ -113,9 +140,7 @@ class Posterior:
 
     def _repr_html_(self) -> str:
         """Return how the draws look in a notebook."""
-        from sticktree.present.notebook import html_of_posterior
-
-        return html_of_posterior(self)
+        return html("posterior", self)
 
     def labels(self, level: int) -> npt.NDArray[np.int32]:
         """Return the flat clustering at a level of every labelled draw, shape (draws, N)."""

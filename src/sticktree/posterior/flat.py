@@ -1,21 +1,67 @@
-"""One flat clustering for many draws: the one with the least posterior expected loss."""
+"""One flat clustering for many draws: the one with the least posterior expected loss.
+
+Candidates are the best cut of a tree, found exactly, and what a search finds from several starts:
+data change clusters one at a time, as in the greedy search of Dahl, Johnson and Müller (2022),
+until none can; then clusters are merged, or taken apart and seated anew, as long as that helps.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray, check_generator, check_integer
-from sticktree.posterior.cuts import cut_of_least_loss
-from sticktree.posterior.levels import spread
-from sticktree.posterior.loss import Loss, as_clustering, as_clusterings, expected_losses, growth
-from sticktree.posterior.search import search
-from sticktree.tree import Tree
+from sticktree.engine.draw import Draw
+from sticktree.errors import ParameterError
+from sticktree.posterior.clusterings import (
+    Loss,
+    as_clustering,
+    as_clusterings,
+    expected_adjusted_rand,
+    expected_losses,
+    growth,
+    labels_at,
+    spread,
+)
+from sticktree.tree import NULL, Tree
 
-__all__ = ["flat_clustering", "number_clusters"]
+__all__ = ["best_level", "flat_clustering", "number_clusters"]
 
 CANDIDATE_STEPS = 50_000_000
 """Steps that go into finding the best of the draws' own clusterings."""
+
+LEVEL_DRAWS = 200
+"""Draws from which the best level is found."""
+
+MAX_COUNTS = 50_000_000
+"""Entries of the table of counts: 200 MB."""
+
+SWEEP_STEPS, ALL_STEPS = 30_000_000, 1_000_000_000
+"""Steps of one sweep, for which draws are thinned, and of all: about a second and a half."""
+
+MIN_DRAWS = 100
+"""A search that follows fewer draws than these, if there are more, would follow their noise."""
+
+MAX_SWEEPS, START_SWEEPS = 1_000, 8
+"""Sweeps from all starts together, and what one start should have."""
+
+NEAR_STEPS, MAX_NEAR_SWEEPS = 5_000_000_000, 10
+"""Steps and sweeps of the search that looks at clusters nearby: about ten seconds."""
+
+N_NEAR = 8
+"""Clusters that it looks at for a datum."""
+
+SETTLED = 1e-4
+"""Share of data that move in a sweep of it, if the next is not worth its time."""
+
+N_RANDOM = 8
+"""Starts in which data take their seats one after another in random order."""
+
+ROUNDING = 1e-9
+"""A fall of the sum by less is rounding."""
 
 
 def flat_clustering(
@@ -34,7 +80,7 @@ def flat_clustering(
     labels_of_draws : array of int, shape (S, N)
         The draws' clusterings; :func:`labels_at` makes them from draws and a level.
     n_clusters : int, optional
-        Exactly so many clusters; by default as many as minimise the loss.
+        The number of clusters; by default as many as minimise the loss.
     loss : {"vi", "binder"}
         Variation of information, or Binder's loss, which tends to leave single data over.
     tree : Tree, optional
@@ -80,18 +126,18 @@ def flat_clustering(
     if n_clusters is not None:
         n_clusters = check_integer("n_clusters", n_clusters, minimum=1)
         if n_clusters > n_data:
-            raise ValueError(f"n_clusters must be at most {n_data}, one a datum, got {n_clusters}")
+            raise ParameterError("n_clusters", n_clusters, f"at most {n_data}, one for each datum")
     if tree is None and nested:
         raise ValueError("nested=True needs a tree whose branches the clusters should be")
     if tree is not None and tree.n_data != n_data:
-        raise ValueError(f"tree must have {n_data} data, as the draws have, got {tree.n_data}")
+        raise ParameterError("tree", tree.n_data, f"{n_data} data, as the draws have", verb="have")
     rng = np.random.default_rng(0) if rng is None else check_generator(rng)
 
     cut = None if tree is None else cut_of_least_loss(tree, draws, loss, n_clusters)
     if nested:
         if cut is None:
             raise ValueError(
-                f"n_clusters={n_clusters}: no cut of this tree has so many clusters, as some of "
+                f"n_clusters={n_clusters}: no cut of this tree has that many clusters, as some of "
                 "its branches part into several at once; take another number, or nested=False"
             )
         return number_clusters(cut, tree)
@@ -104,8 +150,8 @@ def flat_clustering(
     right = [z for z in starts + found if n_clusters in (None, np.unique(z).size)]
     if not right:
         raise ValueError(
-            f"n_clusters={n_clusters}: the draws have too many clusters to search for so many, and "
-            "no cut of a tree has them; take a higher level or another number"
+            f"n_clusters={n_clusters}: the draws have too many clusters to search for that number, "
+            "and no cut of a tree has them; take a higher level or another number"
         )
     losses = expected_losses(np.array([as_clustering(z, n_data) for z in right]), draws, loss)
     # Of equals the first, so that rounding does not decide.
@@ -139,7 +185,7 @@ def number_clusters(labels: npt.ArrayLike, tree: Tree | None = None) -> IntArray
 def _best_of_draws(draws: IntArray, loss: Loss, n_clusters: int | None) -> IntArray:
     """Return the best of the draws' own clusterings, among a number of them that is affordable.
 
-    With a number of clusters given, of those that have at least so many.
+    With a number of clusters given, only draws that have at least that many are candidates.
     """
     candidates = draws
     if n_clusters is not None:
@@ -148,3 +194,217 @@ def _best_of_draws(draws: IntArray, loss: Loss, n_clusters: int | None) -> IntAr
     few = candidates[spread(range(len(candidates)), max(CANDIDATE_STEPS // draws.size, 5))]
     best: IntArray = few[np.argmin(expected_losses(few, draws, loss))]
     return best
+
+
+def best_level(draws: list[Draw], depth: int, tree: Tree) -> int:
+    """Return the level, from 1 to ``depth``, on whose clusters the draws agree best.
+
+    Of each level that is the best cut of the tree. Where no level tells anything, it is the last.
+    """
+    agreement = [0.0]
+    for level in range(1, depth + 1):
+        labels = labels_at(draws, level, LEVEL_DRAWS)
+        cut = flat_clustering(labels, tree=tree, nested=True)
+        agreement.append(expected_adjusted_rand(cut, labels))
+    return int(np.argmax(agreement)) if max(agreement) > 0 else depth
+
+
+def cut_of_least_loss(
+    tree: Tree, draws: IntArray, loss: Loss, n_clusters: int | None = None
+) -> IntArray | None:
+    """Return the best of all clusterings whose clusters are branches of the tree.
+
+    The expected loss is a sum over clusters, so the best cut below a node is the node itself or the
+    best cuts below its children. Branches may be cut at different levels. Data that stay in an
+    inner node, when it is cut, are a cluster of their own.
+
+    Parameters
+    ----------
+    tree : Tree
+        What to cut.
+    draws : array of int, shape (S, N)
+        The draws' clusterings, numbered from 0.
+    loss : {"vi", "binder"}
+        What to minimise.
+    n_clusters : int, optional
+        The number of clusters, exactly.
+
+    Returns
+    -------
+    array of int, shape (N,), or None
+        Node by which each datum is labelled; None if the tree has no cut into ``n_clusters``.
+    """
+    from sticktree.posterior.counting import best_cut, best_cut_into, branch_sums
+
+    parent, leaf = _with_data_in_leaves(tree)
+    table = growth(loss, tree.n_data)
+    count, shared = branch_sums(parent, leaf, draws, np.diff(table))
+    cost = table[count] - 2.0 * shared / len(draws)
+    if n_clusters is None:
+        return best_cut(parent, leaf, count, cost)
+    cut, least = best_cut_into(parent, leaf, count, cost, n_clusters)
+    return cut if least.size == n_clusters and least[-1] < np.inf else None
+
+
+def _with_data_in_leaves(tree: Tree) -> tuple[IntArray, IntArray]:
+    """Return parents and leaves, with a new leaf for the data of each inner node."""
+    inner = np.flatnonzero((tree.own_count > 0) & (tree.n_children > 0))
+    node = np.arange(tree.n_nodes, dtype=np.int32)
+    node[inner] = tree.n_nodes + np.arange(inner.size)
+    parent = np.concatenate([tree.parent, inner]).astype(np.int32)
+    return parent, node[tree.leaf]
+
+
+def search(
+    draws: IntArray,
+    loss: Loss,
+    starts: Sequence[IntArray],
+    n_clusters: int | None,
+    rng: np.random.Generator,
+) -> list[IntArray]:
+    """Return what the search finds from each start, and from some random ones.
+
+    The best start should come first: if the work is too much, the others are not tried, and fewer
+    draws are followed; if it is far too much, data only move between clusters nearby, from the best
+    start. The work is bounded by counting steps, so that the same input always has the same answer.
+    """
+    n_draws, n_data = draws.shape
+    most = int(draws.max()) + 1
+    # Where draws disagree, the best clustering may have more clusters than any of them.
+    n_slots = max(2 * most + 8, n_clusters or 0, *(int(z.max()) + 1 for z in starts))
+    n_slots = min(n_data, n_slots)
+    n_used = min(n_draws, max(SWEEP_STEPS // (n_data * n_slots), MIN_DRAWS))
+    n_used = min(n_used, MAX_COUNTS // (most * n_slots))
+    steps = n_used * n_data * n_slots
+    if n_used < min(n_draws, MIN_DRAWS) or steps > ALL_STEPS:
+        fixed = n_clusters is not None
+        right = (z for z in starts if n_clusters in (None, int(z.max()) + 1))
+        return [found for z in islice(right, 1) for found in _search_nearby(draws, loss, z, fixed)]
+    if n_used < n_draws:
+        draws = draws[spread(range(n_draws), n_used)]
+    table = _Table(draws, loss, n_slots, n_clusters, rng)
+    nowhere = np.full(n_data, NULL, dtype=np.int32)
+    n_sweeps = min(MAX_SWEEPS, ALL_STEPS / steps)
+    every = [*starts, *[nowhere] * N_RANDOM][: max(1, int(n_sweeps / START_SWEEPS))]
+    return [table.descend(start, n_sweeps / len(every)) for start in every]
+
+
+def _search_nearby(draws: IntArray, loss: Loss, start: IntArray, fixed: bool) -> list[IntArray]:
+    """Return what data find that look at clusters nearby only; nothing if even that is too much."""
+    n_draws, n_data = draws.shape
+    n_now = int(start.max()) + 1
+    first = _first_rows(draws)
+    n_sweeps = int(min(NEAR_STEPS // (n_draws * n_data * N_NEAR), MAX_NEAR_SWEEPS))
+    tables = int(first[-1]) * n_now
+    too_much = n_sweeps < 1 or tables > MAX_COUNTS or tables * n_now > NEAR_STEPS
+    if n_now < 2 or too_much:
+        return []
+    from sticktree.posterior.reseating import counts_of, neighbours, sweep_nearby
+
+    labels, delta = start.copy(), np.diff(growth(loss, n_data))
+    size, shared = counts_of(labels, draws, first, n_now)
+    for _ in range(n_sweeps):
+        near = neighbours(size, shared, N_NEAR)
+        n_moved = sweep_nearby(labels, draws, first, size, shared, delta, near, fixed)
+        if n_moved <= SETTLED * n_data:
+            break
+    return [labels]
+
+
+def _first_rows(draws: IntArray) -> IntArray:
+    """Return where the clusters of each draw begin, if those of all draws are numbered on."""
+    return np.concatenate([[0], np.cumsum(draws.max(axis=1) + 1)]).astype(np.int32)
+
+
+class _Table:
+    """The counts of one clustering against all draws, and the steps of the search on it."""
+
+    def __init__(
+        self,
+        draws: IntArray,
+        loss: Loss,
+        n_slots: int,
+        n_clusters: int | None,
+        rng: np.random.Generator,
+    ) -> None:
+        from sticktree.posterior import reseating
+
+        self.kernels = reseating
+        first = _first_rows(draws)
+        n_data = draws.shape[1]
+        self.draws = draws
+        self.seats = reseating.Seats(
+            labels=np.full(n_data, NULL, dtype=np.int32),
+            size=np.zeros(n_slots, dtype=np.int32),
+            shared=np.zeros((first[-1], n_slots), dtype=np.int32),
+            row=np.ascontiguousarray((draws + first[:-1, None]).T),
+        )
+        self.growth = growth(loss, n_data)
+        # One entry more than data: the sweep looks up what an N + 1st datum would add to a cluster
+        # of all, though the result is not used.
+        self.delta = np.diff(growth(loss, n_data + 1))
+        self.n_clusters = n_clusters
+        self.rng = rng
+        self.sweeps_left = 0.0
+
+    def descend(self, start: IntArray, n_sweeps: float) -> IntArray:
+        """Go down from a start as far as the steps lead, with about ``n_sweeps`` sweeps."""
+        self.sweeps_left = n_sweeps
+        self.kernels.relabel(self.seats, start)
+        if (start == NULL).any():
+            self._sweep(np.arange(start.size), fixed=False)
+        self._reach_number()
+        value = np.inf
+        while self._value() < value - ROUNDING and self.sweeps_left > 0:
+            value = self._value()
+            self._settle()
+            if self.n_clusters is None:
+                self.kernels.merge(self.seats, self.growth, NULL)
+            self._seat_anew()
+        return self.seats.labels.copy()
+
+    def _value(self) -> float:
+        return self.kernels.value(self.seats, self.growth)
+
+    def _sweep(self, data: npt.NDArray[np.integer], fixed: bool) -> bool:
+        """Sweep once over some data in random order; return whether anything changed."""
+        self.sweeps_left -= data.size / self.seats.labels.size
+        order = self.rng.permutation(data).astype(np.int32)
+        return self.kernels.sweep(self.seats, order, self.delta, fixed) > 0
+
+    def _settle(self) -> None:
+        """Sweep until no datum wants to move."""
+        everything = np.arange(self.seats.labels.size)
+        while self._sweep(everything, self.n_clusters is not None) and self.sweeps_left > 0:
+            pass
+
+    def _seat_anew(self) -> None:
+        """Take clusters apart one at a time, seat their data anew, and undo it if in vain."""
+        for k in self.rng.permutation(np.flatnonzero(self.seats.size)):
+            if self.sweeps_left <= 0:
+                break
+            value, before = self._value(), self.seats.labels.copy()
+            members = np.flatnonzero(before == k)
+            self.kernels.relabel(self.seats, np.where(before == k, np.int32(NULL), before))
+            self._sweep(members, fixed=False)
+            self._reach_number()
+            self._settle()
+            if self._value() > value - ROUNDING:
+                self.kernels.relabel(self.seats, before)
+
+    def _reach_number(self) -> None:
+        """Merge clusters, or take data out of them, until there are as many as there should be."""
+        from sticktree.posterior.counting import shares_of_company
+
+        if self.n_clusters is None:
+            return
+        n_now = np.count_nonzero(self.seats.size)
+        if n_now > self.n_clusters:
+            self.kernels.merge(self.seats, self.growth, self.n_clusters)
+        for _ in range(self.n_clusters - n_now):
+            # Whoever belongs least where it is opens a cluster.
+            labels = self.seats.labels.copy()
+            share = shares_of_company(labels, self.draws)
+            share[self.seats.size[labels] == 1] = np.inf
+            labels[np.argmin(share)] = np.argmin(self.seats.size)
+            self.kernels.relabel(self.seats, labels)

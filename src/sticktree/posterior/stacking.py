@@ -1,14 +1,56 @@
-"""Stacking: weights of models whose mixture foresees best the rows that were left out."""
+"""Stacking: several models as one density, weighted to predict best the rows that were left out."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.data.scaling import Scaling
+from sticktree.posterior.predictive import PosteriorPredictive
 
-__all__ = ["stacking_weights"]
+__all__ = ["Stack", "stacking_weights"]
 
 LAST_BARRIER = 1e-11  # a row; the gap to the optimum is at most this times the number of models
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Models weighted to maximise the leave-one-out density of their mixture.
+
+    Attributes
+    ----------
+    weights : dict of float
+        The weight of every model that has one.
+    predictives : dict of PosteriorPredictive
+        The predictive distribution of each of these.
+    scaling : Scaling
+        Columns and units of the rows.
+    """
+
+    weights: dict[str, float]
+    predictives: dict[str, PosteriorPredictive]
+    scaling: Scaling
+
+    def __repr__(self) -> str:
+        """Return the models and their weights."""
+        parts = (f"{weight:.2f} × {name}" for name, weight in self.weights.items())
+        return f"Stack({' + '.join(parts)})"
+
+    def score_samples(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+        """Return the log density of every row, in the user's units."""
+        x = self.scaling.standardised(self.scaling.columns.encode(X))
+        total = np.full(len(x), -np.inf)
+        for name, weight in self.weights.items():
+            log_density = self.predictives[name].log_density(x)
+            total = np.logaddexp(total, np.log(weight) + log_density)
+        return np.asarray(total + self.scaling.log_units(x))
+
+    def score(self, X: npt.ArrayLike, y: object = None) -> float:  # noqa: N803
+        """Return the mean log density of the rows."""
+        return float(self.score_samples(X).mean())
 
 
 def stacking_weights(pointwise: FloatArray) -> FloatArray:

@@ -10,8 +10,8 @@ import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
 from sticktree.engine.draw import Draw
+from sticktree.posterior.clusterings import spread
 from sticktree.posterior.draws import Posterior
-from sticktree.posterior.levels import spread
 
 __all__ = ["TreeSpace", "tree_space"]
 

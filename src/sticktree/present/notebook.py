@@ -6,26 +6,28 @@ the size of the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sticktree.present.findings import Findings
+from sticktree.present.text import printable, tree_text
+from sticktree.present.words import draws_in_words, many
+
 if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
     from sticktree.tree import Tree
 
-__all__ = ["FitDiagram", "html_of_fit", "html_of_posterior", "html_of_tree"]
+__all__ = ["html_of_fit", "html_of_posterior", "html_of_tree"]
 
 WIDTH, HEIGHT = 680, 150  # of the picture of a tree
 MOST_BRANCHES = 150  # that it shows
 NARROWEST = 0.8
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
-MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
-AGREE = 1.05  # largest R-hat of chains that are said to agree
+SIZES_SHOWN = 8  # of clusters
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
 TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:700px"
@@ -34,10 +36,8 @@ CELL = "padding:1px 12px 1px 0;text-align:"
 
 def html_of_tree(tree: Tree) -> str:
     """Return the sizes of a tree, a picture of it, and the tree as text to be opened."""
-    from sticktree.present.text import tree_text
-
-    facts = [_many(tree.n_data, "datum", "data"), _many(tree.n_nodes, "node")]
-    facts.append(f"{_many(tree.depth, 'edge' if tree.has_times else 'level')} deep")
+    facts = [many(tree.n_data, "datum", "data"), many(tree.n_nodes, "node")]
+    facts.append(f"{many(tree.depth, 'edge' if tree.has_times else 'level')} deep")
     legend = "From the root at the top to the data; as wide as there are data"
     legend += (
         "; the stronger the colour, the higher the support." if tree.support is not None else "."
@@ -57,12 +57,11 @@ def html_of_tree(tree: Tree) -> str:
 
 def html_of_posterior(posterior: Posterior) -> str:
     """Return the numbers of chains and draws, and mean and spread of each scalar."""
-    sizes = [_many(posterior.n_chains, "chain"), f"{_many(posterior.n_draws, 'draw')} each"]
-    head = f"<div><b>Posterior</b>: {', '.join(sizes)}</div>"
+    head = f"<div><b>Posterior</b>: {draws_in_words(posterior)}</div>"
     if posterior.n_draws == 0:
         return _block(head)
     thin = max(1, -(-posterior.n_draws // MOST_DRAWS))
-    few = type(posterior)([chain[::thin] for chain in posterior.chains], posterior.depth)
+    few = type(posterior)([chain[::thin] for chain in posterior.chains], posterior.model)
     rows = [
         (name, f"{values.mean():.4g}", f"{values.std():.2g}")
         for name, values in few.columns().items()
@@ -78,76 +77,21 @@ def html_of_posterior(posterior: Posterior) -> str:
 
 
 def html_of_fit(estimator: Any) -> str:
-    """Return a summary of a fit; nothing if there is none."""
+    """Return a summary of a fit; an empty text before the fit."""
     if not hasattr(estimator, "posterior_"):
         return ""
-    posterior, sizes = estimator.posterior_, np.bincount(estimator.labels_)
-    sizes = np.sort(sizes[sizes > 0])[::-1]
-    shown = ", ".join(map(str, sizes[:8])) + (", …" if sizes.size > 8 else "")
-    noise = (
-        "one noise for all leaves" if estimator.leaf_noise_ == "shared" else "own noise in leaves"
-    )
-    chosen = getattr(estimator, "selection_", None)
-    model = f"depth {estimator.depth_}, {estimator.covariance_type_} covariance, {noise}"
-    if chosen is not None:
-        model += f"; chosen from {_many(len(chosen.results), 'model')}"
-    sweeps = f"{_many(posterior.n_chains, 'chain')}, {_many(posterior.n_draws, 'draw')} each"
+    found = Findings(estimator)
+    shown = ", ".join(f"{size:,}" for size in found.sizes[:SIZES_SHOWN])
+    shown += ", …" if len(found.sizes) > SIZES_SHOWN else ""
     rows = [
-        ("clusters", f"{sizes.size} (of {shown} rows)"),
-        ("model", model),
-        ("draws", sweeps),
-        ("convergence", _convergence(estimator.diagnosis_)),
+        ("clusters", f"{len(found.sizes):,} (of {shown} rows)"),
+        ("batches", found.stream),
+        ("model", found.model),
+        ("draws", found.draws),
+        ("convergence", found.verdict.text),
     ]
-    if hasattr(estimator, "stream_"):
-        rows.insert(1, ("batches", estimator.stream_.words()))
+    rows = [(name, text) for name, text in rows if text]
     return _block(_table(None, rows), _details("tree", html_of_tree(estimator.tree_)))
-
-
-class FitDiagram:
-    """scikit-learn's diagram of an estimator with a summary of the fit beneath; a base class.
-
-    scikit-learn asks for ``_repr_html_inner`` or the bundle, as the front end prefers, and for
-    neither if its ``display`` is set to text.
-    """
-
-    def _repr_html_inner(self) -> str:
-        with _in_a_moment(self):
-            diagram = super()._repr_html_inner()  # type: ignore[misc]
-        return str(diagram + html_of_fit(self))
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        with _in_a_moment(self):
-            bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += html_of_fit(self)
-        return bundle
-
-
-@contextmanager
-def _in_a_moment(estimator: Any) -> Iterator[None]:
-    """Let scikit-learn's diagram of very many rows do without the names of new features.
-
-    To name them takes flat clusters at every level, some seconds each. The diagram takes an error
-    as none to show.
-    """
-    slow = np.size(getattr(estimator, "labels_", ())) > MOST_NAMED
-    if slow:
-        estimator.__dict__["get_feature_names_out"] = None
-    try:
-        yield
-    finally:
-        if slow:
-            del estimator.__dict__["get_feature_names_out"]
-
-
-def _convergence(diagnosis: Any) -> str:
-    """Say whether the chains agree."""
-    if not diagnosis.r_hat:
-        return "cannot be told: that takes two chains and a few draws"
-    advice = diagnosis.advice(limit=AGREE)
-    if advice is None:
-        return f"the chains agree: R-hat is at most {max(diagnosis.r_hat.values()):.2f}"
-    return str(advice)
 
 
 def _picture(tree: Tree) -> str:
@@ -162,7 +106,7 @@ def _picture(tree: Tree) -> str:
     # Data in the order of the tree; a branch begins where those before it end.
     position = np.sort(tree.preorder[tree.leaf])
     left, width = np.searchsorted(position, tree.preorder) * across, tree.count * across
-    shade = np.where(tree._rank % 2, 0.75, 0.55)
+    shade = np.where(tree.rank % 2, 0.75, 0.55)
     if tree.support is not None:
         shade = 0.2 + 0.7 * np.nan_to_num(tree.support, nan=0.0)
     visible = np.flatnonzero((width >= NARROWEST) & (bottom - top > 0.2))
@@ -182,19 +126,13 @@ def _picture(tree: Tree) -> str:
 
 
 def _title(tree: Tree, node: int) -> str:
-    from sticktree.present.text import printable
-
-    parts = [_many(int(tree.count[node]), "datum", "data")]
+    parts = [many(int(tree.count[node]), "datum", "data")]
     parts.append(f"{'time' if tree.has_times else 'level'} {tree.time[node]:.4g}")
     if tree.support is not None and not np.isnan(tree.support[node]):
         parts.append(f"support {tree.support[node]:.2f}")
     if tree.names is not None and tree.count[node] == 1:
         parts.insert(0, printable(tree.names[int(tree.data_below(node)[0])]))
     return ", ".join(parts)
-
-
-def _many(number: int, one: str, several: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def _block(*parts: str) -> str:

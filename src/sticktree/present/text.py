@@ -9,25 +9,13 @@ import numpy as np
 
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
+from sticktree.tree.structure import ROOT, format_index
 
-__all__ = ["format_index", "printable", "tree_text"]
+__all__ = ["printable", "tree_text"]
 
-ROOT = "Δ"
 LONGEST_INDEX = 6
 LONGEST_NAME = 32
 WIDEST_INDENT = 36
-
-
-def format_index(index: tuple[int, ...]) -> str:
-    """Write an index ω as 1.2.1; the root's is Δ.
-
-    Examples
-    --------
-    >>> from sticktree.present.text import format_index
-    >>> format_index((1, 12)), format_index(())
-    ('1.12', 'Δ')
-    """
-    return ".".join(map(str, index)) or ROOT
 
 
 def printable(name: str, longest: int = LONGEST_NAME) -> str:
@@ -40,7 +28,7 @@ def tree_text(tree: Tree | MassTree, *, max_lines: int = 40, width: int = 24) ->
     """Draw a tree, one node a line, with a bar for its data (or mass).
 
     Only children are left out. Where there are more than ``max_lines`` nodes, small ones are left
-    out as well: a node says how many branches are missing, or has dots behind it if all are.
+    out as well: a line gives the number of branches left out, or dots follow a node that lost all.
     Where one branch goes on and those beside it are all too small, only its beginning is shown, so
     a ladder of many steps takes one line.
 
@@ -114,7 +102,7 @@ def _kept(tree: Tree, weight: list[float], max_lines: int) -> set[int]:
 
 def _lines(tree: Tree, weight: list[float], keep: set[int]) -> list[_Line]:
     """Return what is to be shown, depth first."""
-    children = tree._children.lists()
+    children = tree.child_table.lists()
     data = {node: i for i, node in enumerate(tree.leaf.tolist()) if tree.own_count[node] == 1}
     lines: list[_Line] = []
     pending = [_Line(0, 0, True, weight[0], "")]
@@ -154,7 +142,7 @@ def _label(tree: Tree, node: int, data: dict[int, int]) -> str:
     elif tree.depth <= LONGEST_INDEX:
         place = format_index(tree.index(node))
     else:
-        place = f"{tree._rank[node]} at level {tree.level[node]}"
+        place = f"{tree.rank[node]} at level {tree.level[node]}"
     return f"{place} {name}".rstrip()
 
 
@@ -177,7 +165,7 @@ def _indented(tree: Tree, lines: list[_Line]) -> list[str]:
 
 
 def _support(tree: Tree, line: _Line) -> str:
-    """Return the support of a node, if it says anything: a single datum is always a cluster."""
+    """Return the support of a node; a single datum is always a cluster and has none to show."""
     if tree.support is None or not line.node or tree.count[line.node] <= 1:
         return ""
     support = float(tree.support[line.node])

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_discount, check_integer, check_positive, is_real
+from sticktree.errors import ParameterError
 
 __all__ = [
     "Concentration",
@@ -55,10 +56,8 @@ class Concentration:
             level = int(wrong[0])
             bound = f"greater than {least:g}" + ", the discount below 0" * (least < 0)
             valid = bound if not alpha[level] > least else "finite"
-            raise ValueError(
-                f"concentration must be {valid} at every level, got {alpha[level]:g} "
-                f"at level {level}"
-            )
+            shown = f"{alpha[level]:g} at level {level}"
+            raise ParameterError("concentration", alpha, f"{valid} at every level", shown=shown)
         alpha.setflags(write=False)
         object.__setattr__(self, "alpha", alpha)
 
@@ -156,19 +155,25 @@ ConcentrationLike = float | npt.ArrayLike | Callable[[int], float] | Divergence 
 
 
 def resolve_concentration(
-    concentration: ConcentrationLike, depth: int | None = None, *, discount: float = 0.0
+    concentration: ConcentrationLike,
+    depth: int | None = None,
+    *,
+    discount: float = 0.0,
+    name: str = "concentration",
 ) -> Concentration:
     """Turn what a user may give into the concentrations of ``depth`` steps.
 
     Parameters
     ----------
     concentration : float, array, callable or Divergence
-        A number for all levels; an array with one number a step; a function of the level; or a
-        divergence.
+        A number for all levels; an array with one number for each step; a function of the level;
+        or a divergence.
     depth : int, optional
         How often the stick breaks. Arrays know it themselves.
     discount : float, default=0
         The Pitman–Yor discount d of the law; concentrations must be greater than −d.
+    name : str, default="concentration"
+        What errors call the concentration.
 
     Examples
     --------
@@ -177,35 +182,36 @@ def resolve_concentration(
     Concentration(alpha=array([0.81093022, 1.38629436]), private_step=True)
     """
     if isinstance(concentration, Concentration):
-        _check_depth(depth, concentration.depth + concentration.private_step)
+        _check_depth(depth, concentration.depth + concentration.private_step, name)
         if concentration.discount == discount:
             return concentration
         return Concentration(concentration.alpha, concentration.private_step, discount)
     if depth is None and (
         is_real(concentration) or isinstance(concentration, Divergence) or callable(concentration)
     ):
-        raise ValueError("depth must be an integer of at least 1, got None")
+        raise ParameterError("depth", None, "an integer of at least 1")
     if depth is not None:
         depth = check_integer("depth", depth, minimum=1)
-    alpha = _alpha(concentration, depth)
+    alpha = _alpha(concentration, depth, name)
     if isinstance(concentration, Divergence) and concentration.less_discount:
         alpha = alpha - discount
-    _check_depth(depth, alpha.size)
+    _check_depth(depth, alpha.size, name)
     infinite = np.flatnonzero(np.isposinf(alpha))
     if infinite.size and infinite[0] < alpha.size - 1:
         raise ValueError(
-            f"concentration is infinite at level {infinite[0]}: only the last of the "
+            f"{name} is infinite at level {infinite[0]}: only the last of the "
             f"{alpha.size} steps may be infinite"
         )
     if infinite.size and alpha.size == 1:
-        raise ValueError(
-            "depth must be at least 2 where the last step has infinite concentration, got 1: "
-            "no level would be left"
-        )
-    return Concentration(alpha[: alpha.size - infinite.size], bool(infinite.size), discount)
+        expected = "at least 2 where the last step has infinite concentration"
+        raise ParameterError("depth", 1, expected, "with 1 no level would be left")
+    try:
+        return Concentration(alpha[: alpha.size - infinite.size], bool(infinite.size), discount)
+    except ParameterError as error:
+        raise (error.renamed(name) if error.name == "concentration" else error) from None
 
 
-def _alpha(concentration: ConcentrationLike, depth: int | None) -> FloatArray:
+def _alpha(concentration: ConcentrationLike, depth: int | None, name: str) -> FloatArray:
     values: object = concentration
     if depth is not None:
         if isinstance(concentration, Divergence):
@@ -219,13 +225,11 @@ def _alpha(concentration: ConcentrationLike, depth: int | None) -> FloatArray:
     except (TypeError, ValueError):
         alpha = np.empty(0)
     if alpha.ndim != 1 or alpha.size == 0:
-        raise ValueError(
-            "concentration must be a number, one number per level, a function of the level or a "
-            f"Divergence, got {concentration!r}"
-        )
+        expected = "a number, one number per level, a function of the level or a Divergence"
+        raise ParameterError(name, concentration, expected)
     return alpha
 
 
-def _check_depth(depth: int | None, given: int) -> None:
+def _check_depth(depth: int | None, given: int, name: str) -> None:
     if depth is not None and depth != given:
-        raise ValueError(f"depth is {depth}, but concentration has {given} steps")
+        raise ValueError(f"depth is {depth}, but {name} has {given} steps")

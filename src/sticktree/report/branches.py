@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.report.packing import packed
+from sticktree.report.markup import packed
 from sticktree.tree import Tree
 
 __all__ = ["Branches"]

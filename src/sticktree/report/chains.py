@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.posterior.diagnostics import R_HAT_LIMIT, Diagnosis, r_hat_text, scalar_name
 from sticktree.posterior.draws import Posterior
-from sticktree.present.verdict import R_HAT_LIMIT, scalar_name
-from sticktree.report.escaping import attribute, plain
-from sticktree.report.features import number
-from sticktree.report.tables import table
+from sticktree.posterior.tree_space import tree_space
+from sticktree.present.findings import Findings
+from sticktree.present.words import many, number
+from sticktree.report.markup import attribute, plain, table
 
-__all__ = ["convergence_table", "levels_table", "traces", "tree_space_words"]
+__all__ = ["convergence"]
 
 Scalars = dict[str, npt.NDArray[Any]]
 """Numbers of every draw, each of shape (chains, draws, …)."""
 
 MOST_TRACES = 8
 MOST_POINTS = 150  # of a line
-MOST_CHAINS = 6  # lines of a trace; more are not told apart
+MOST_CHAINS = 6  # lines of a trace; more cannot be told apart
 FIRST = ("log_joint", "concentration", "meeting_level")
 WIDTH, HEIGHT, EDGE = 240, 84, 4
 
 
-def convergence_table(diagnosis: Any) -> str:
+def convergence(found: Findings) -> str:
+    """Return what there is to see of the chains."""
+    posterior, diagnosis = found.fit.posterior_, found.fit.diagnosis_
+    if not posterior.n_draws:
+        return ""
+    scalars = posterior.scalars()
+    drawn = _traces(scalars, diagnosis)
+    pieces = [
+        _tree_space(posterior),
+        "<h3>Traces</h3><p>One line for each chain, from the first draw that was kept to the last. "
+        f'Chains that agree overlap.</p><div class="traces">{drawn}</div>'
+        if drawn
+        else "",
+        f'<div class="side-by-side">{_scalars_table(diagnosis)}{_levels_table(scalars)}</div>',
+    ]
+    return "".join(pieces)
+
+
+def _scalars_table(diagnosis: Diagnosis) -> str:
     """Return the table of R-hat and effective sample sizes, the worst first."""
     names = sorted(diagnosis.ess, key=lambda name: -diagnosis.r_hat.get(name, 0.0))
     lines = []
     for name in names:
         r_hat = diagnosis.r_hat.get(name, np.nan)
         judged = "" if np.isnan(r_hat) else ("run longer" if r_hat > R_HAT_LIMIT else "agrees")
-        shown = "–" if np.isnan(r_hat) else f"{r_hat:.3f}"
+        shown = "–" if np.isnan(r_hat) else r_hat_text(r_hat, digits=3)
         lines.append([scalar_name(name), shown, f"{diagnosis.ess[name]:.0f}", judged])
     if not lines:
         return ""
@@ -42,7 +59,7 @@ def convergence_table(diagnosis: Any) -> str:
     return table("Convergence of every scalar that varies", head, lines, numeric=(1, 2))
 
 
-def levels_table(scalars: Scalars) -> str:
+def _levels_table(scalars: Scalars) -> str:
     """Return the table of branches at each level: posterior mean and middle 90 %."""
     nodes = scalars["nodes"].reshape(-1, scalars["nodes"].shape[-1])
     lines = []
@@ -54,7 +71,7 @@ def levels_table(scalars: Scalars) -> str:
     return table("Branches at each level of the drawn trees", head, lines, numeric=(0, 1, 2))
 
 
-def traces(scalars: Scalars, diagnosis: Any) -> str:
+def _traces(scalars: Scalars, diagnosis: Diagnosis) -> str:
     """Return small pictures of how the scalars went in every chain."""
     values: Scalars = {}
     for name, array in scalars.items():
@@ -80,7 +97,8 @@ def _trace(name: str, values: npt.NDArray[Any]) -> str:
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))
         lines.append(f'<polyline class="chain chain-{k}" points="{points}"/>')
     title = scalar_name(name)
-    spoken = f"{title}: {len(values)} chains of {n_draws} draws, {number(low)} to {number(high)}"
+    chains = f"{many(len(values), 'chain')} of {many(n_draws, 'draw')}"
+    spoken = f"{title}: {chains}, {number(low)} to {number(high)}"
     return (
         f'<figure class="trace"><figcaption>{plain(title)} <span class="range">{number(low)} to '
         f'{number(high)}</span></figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
@@ -89,11 +107,9 @@ def _trace(name: str, values: npt.NDArray[Any]) -> str:
     )
 
 
-def tree_space_words(posterior: Posterior) -> str:
-    """Say whether the chains visit the same trees, where that can be measured."""
-    name = "sticktree.posterior.tree_space"
+def _tree_space(posterior: Posterior) -> str:
+    """Return a paragraph on whether the chains visit the same trees, where that can be measured."""
     known = all(any(draw.labelled for draw in chain) for chain in posterior.chains)
-    if posterior.n_chains < 2 or not known or find_spec(name) is None:
+    if posterior.n_chains < 2 or not known:
         return ""
-    words = import_module(name).tree_space(posterior).in_words()
-    return f"Compared as whole trees, {words}."
+    return f"<p>{plain(f'Compared as whole trees, {tree_space(posterior).in_words()}.')}</p>"

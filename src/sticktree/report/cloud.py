@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
-from sticktree.inference.blas import one_thread
-from sticktree.report.features import Features
-from sticktree.report.packing import packed, packed_column
+from sticktree.present.table import Table
+from sticktree.report.markup import packed, packed_column
 
 __all__ = ["cloud", "principal_axes"]
 
@@ -21,18 +21,18 @@ CONTINUOUS = ("gaussian", "lognormal")
 AXIS_NAMES = 3  # columns that an axis is named after
 
 
-def cloud(estimator: Any, features: Features, order: Any) -> dict[str, Any]:
+def cloud(estimator: Any, rows: Table) -> dict[str, Any]:
     """Return places of the rows and, for one or two continuous columns, the predictive density."""
-    if len(features.names) > 2:
-        return _on_principal_axes(features, order)
-    axes = [_Axis(features, d) for d in range(len(features.names))]
+    if len(rows.names) > 2:
+        return _on_principal_axes(rows)
+    axes = [_Axis(rows, d) for d in range(len(rows.names))]
     content: dict[str, Any] = {
         "kind": "line" if len(axes) == 1 else "plane",
         "axes": [axis.described() for axis in axes],
-        "places": [packed_column(axis.places[order]) for axis in axes],
+        "places": [packed_column(axis.places) for axis in axes],
         "density": None,
     }
-    if all(axis.continuous for axis in axes) and hasattr(estimator, "_model_"):
+    if all(axis.continuous for axis in axes) and len(estimator.posterior_):
         content["density"] = _density(estimator, axes)
     return content
 
@@ -40,12 +40,12 @@ def cloud(estimator: Any, features: Features, order: Any) -> dict[str, Any]:
 class _Axis:
     """A column as an axis: logarithmic if it is lognormal."""
 
-    def __init__(self, features: Features, d: int) -> None:
-        self.label = features.names[d]
-        self.log = features.declared[d] == "lognormal"
-        self.continuous = features.declared[d] in CONTINUOUS
-        self.categories = features.categories[d]
-        self.places = features.values[:, d]
+    def __init__(self, rows: Table, d: int) -> None:
+        self.label = rows.names[d]
+        self.log = rows.declared[d] == "lognormal"
+        self.continuous = rows.declared[d] in CONTINUOUS
+        self.categories = rows.categories[d]
+        self.places = rows.values[:, d]
         if self.log:
             self.places = np.log10(self.places)
         seen = self.places[~np.isnan(self.places)]
@@ -59,7 +59,7 @@ class _Axis:
         return {
             "label": self.label,
             "log": self.log,
-            "categories": self.categories or None,
+            "categories": list(self.categories) or None,
             "low": self.low,
             "high": self.high,
         }
@@ -82,21 +82,17 @@ def _density(estimator: Any, axes: list[_Axis]) -> dict[str, Any]:
 
 def _log_predictive(estimator: Any, axes: list[_Axis], grid: FloatArray) -> FloatArray:
     """Return log densities of places on the axes, with respect to these places."""
-    from sticktree.posterior.levels import spread
-    from sticktree.posterior.prediction import log_predictive
-
     logs = np.array([axis.log for axis in axes])
     encoded = np.where(logs, grid * np.log(10.0), grid)
-    x = estimator._preparation.standardised(encoded)
-    draws = spread(estimator.posterior_.draws, MOST_DRAWS)
-    with one_thread():
-        log_density = log_predictive(x, draws, estimator._data, estimator._model_)
-    units = np.log(estimator._preparation.spread).sum() - logs.sum() * np.log(np.log(10.0))
+    scaling = estimator.fit_.training.scaling
+    predictive = estimator.posterior_.predictive.thinned(MOST_DRAWS)
+    log_density = predictive.log_density(scaling.standardised(encoded))
+    units = np.log(scaling.spread).sum() - logs.sum() * np.log(np.log(10.0))
     return np.asarray(log_density - units)
 
 
-def _on_principal_axes(features: Features, order: Any) -> dict[str, Any]:
-    places, explained, weight = principal_axes(features)
+def _on_principal_axes(rows: Table) -> dict[str, Any]:
+    places, explained, weight = principal_axes(rows)
     axes = []
     for k in range(2):
         column = places[:, k]
@@ -105,7 +101,7 @@ def _on_principal_axes(features: Features, order: Any) -> dict[str, Any]:
             low, high = low - 1.0, high + 1.0
         gap = MARGIN * (high - low)
         chief = np.argsort(-weight[k], kind="stable")[:AXIS_NAMES]
-        named = [features.names[d] for d in chief if weight[k, d] > 0]
+        named = [rows.names[d] for d in chief if weight[k, d] > 0]
         axes.append(
             {
                 "label": f"principal axis {k + 1}",
@@ -120,12 +116,12 @@ def _on_principal_axes(features: Features, order: Any) -> dict[str, Any]:
     return {
         "kind": "axes",
         "axes": axes,
-        "places": [packed_column(places[order, k]) for k in range(2)],
+        "places": [packed_column(places[:, k]) for k in range(2)],
         "density": None,
     }
 
 
-def principal_axes(features: Features) -> tuple[FloatArray, FloatArray, FloatArray]:
+def principal_axes(rows: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rows on the first two principal axes of the standardised columns.
 
     Missing entries count as means. A column of categories is an indicator for each category,
@@ -140,9 +136,9 @@ def principal_axes(features: Features) -> tuple[FloatArray, FloatArray, FloatArr
         The part of each column in each axis.
     """
     blocks, owner = [], []
-    for d, categories in enumerate(features.categories):
+    for d, categories in enumerate(rows.categories):
         if categories:
-            codes = features.values[:, d]
+            codes = rows.values[:, d]
             block = (codes[:, None] == np.arange(len(categories))).astype(float)
             block[np.isnan(codes)] = np.nan
             seen = ~np.isnan(block)
@@ -151,7 +147,7 @@ def principal_axes(features: Features) -> tuple[FloatArray, FloatArray, FloatArr
             total = np.sqrt((block**2).sum() / max(len(block), 1))
             blocks.append(block / (total if total > 0 else 1.0))
         else:
-            away = features.distances[:, d : d + 1]
+            away = rows.distances[:, d : d + 1]
             blocks.append(np.where(np.isnan(away), 0.0, away))
         owner += [d] * blocks[-1].shape[1]
     x = np.hstack(blocks)
@@ -163,7 +159,7 @@ def principal_axes(features: Features) -> tuple[FloatArray, FloatArray, FloatArr
     vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
     total = float((x**2).sum() / len(x))
     explained = variances / total if total > 0 else np.zeros(2)
-    weight = np.zeros((2, len(features.names)))
+    weight = np.zeros((2, len(rows.names)))
     np.add.at(weight.T, owner, vectors**2)
     if total == 0:
         weight[:] = 0.0

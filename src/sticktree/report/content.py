@@ -1,29 +1,30 @@
-"""All that the page shows of a fitted mixture, gathered once."""
+"""All that the page shows of a fitted mixture, made from its findings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sticktree.present.verdict import verdict
+from sticktree.present.findings import Findings
+from sticktree.present.words import many, shortened
 from sticktree.report.branches import Branches
-from sticktree.report.chains import convergence_table, levels_table, traces, tree_space_words
+from sticktree.report.chains import convergence
 from sticktree.report.cloud import cloud
-from sticktree.report.clusters import clusters_table
-from sticktree.report.escaping import plain
-from sticktree.report.features import Features
-from sticktree.report.packing import packed
-from sticktree.report.rows import MOST_ROWS, Rows
-from sticktree.report.tables import pairs_table, table
-from sticktree.report.words import summary
+from sticktree.report.markup import packed, packed_column, pairs_table, plain, table
+from sticktree.version import __version__
 
-__all__ = ["Content"]
+__all__ = ["MOST_ROWS", "Content", "sample"]
 
+MOST_ROWS = 20_000
+"""Rows that the page has, one by one: about as many as a screen can show ten times over."""
+
+FEW = 20  # rows of a cluster that are there at least, if the cluster has them and there is room
 VALUE_LENGTH = 300
-LEFT_OUT = ("progress", "n_jobs")  # they say nothing of the result
+LEFT_OUT = ("progress", "n_jobs")  # they do not change the result
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,86 +45,146 @@ class Content:
     @classmethod
     def of(
         cls,
-        estimator: Any,
-        names: Any = None,
-        classes: Any = None,
+        found: Findings,
         provenance: Mapping[str, Any] | None = None,
+        most_rows: int = MOST_ROWS,
     ) -> Content:
-        """Gather the content from a fitted estimator."""
-        rows = Rows.of(estimator, names, classes)
-        features = Features.of(estimator, rows)
-        judged = verdict(estimator)
+        """Gather the content from what a fit found, with at most some rows one by one."""
+        shown = _shown(found, most_rows)
+        judged = found.verdict
         return cls(
-            _data(estimator, rows, features),
+            _data(found, shown),
             {
-                "summary": f"<p>{plain(summary(estimator, rows, features))}</p>{_sampled(rows)}",
+                "summary": f"<p>{plain(_summary(found))}</p>{_sampled(found, shown.size)}",
                 "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>',
-                "clusters": clusters_table(rows, features),
-                "convergence": _convergence(estimator),
-                "model": _model(estimator),
-                "parameters": _parameters(estimator),
+                "clusters": _clusters(found),
+                "convergence": convergence(found),
+                "model": _models(found),
+                "parameters": _parameters(found),
                 "provenance": _provenance(provenance),
             },
         )
 
 
-def _data(estimator: Any, rows: Rows, features: Features) -> dict[str, Any]:
-    branches = Branches.of(estimator.tree_)
-    shown = rows.sample()
-    if shown.size < rows.label.size:
-        branches, rows, features = branches.showing(shown), rows.some(shown), features.some(shown)
-    order = branches.order
+# ---- rows for the script ------------------------------------------------------------------------
+
+
+def sample(label: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
+    """Return all rows, or at most some: a few of every cluster, the rest at random.
+
+    It is always the same sample.
+    """
+    if label.size <= most:
+        return np.arange(label.size)
+    rng = np.random.default_rng(0)
+    order = np.argsort(label, kind="stable")
+    first = np.unique(label[order], return_index=True)[1]
+    each = min(FEW, most // (2 * first.size))
+    chosen = np.zeros(label.size, dtype=bool)
+    for rows in np.split(order, first[1:]):
+        chosen[rng.permutation(rows)[:each]] = True
+    others = np.flatnonzero(~chosen)
+    chosen[rng.choice(others, most - int(chosen.sum()), replace=False)] = True
+    return np.flatnonzero(chosen)
+
+
+def _shown(found: Findings, most: int) -> npt.NDArray[np.int64]:
+    """Return the data of the tree that are shown: some of those whose rows are at hand."""
+    at_hand = np.flatnonzero(np.isin(found.in_tree, found.table.rows, assume_unique=True))
+    return at_hand[sample(found.fit.labels_[found.in_tree[at_hand]], most)]
+
+
+def _data(found: Findings, shown: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """Return what the script draws; rows are in the order of the tree."""
+    branches = Branches.of(found.tree)
+    if shown.size < found.in_tree.size:
+        branches = branches.showing(shown)
+    data = shown[branches.order]
+    rows = found.in_tree[data]
+    values, classes, names = found.table.some(rows), found.classes, found.names
     return {
         "tree": branches.packed(),
         "rows": {
-            "number": packed(rows.number[order], "int32"),
-            "label": packed(rows.label[order], "int32"),
-            "confidence": None
-            if rows.confidence is None
-            else packed(rows.confidence[order], "float32"),
-            "class": None if rows.classes is None else packed(rows.classes.code[order], "int32"),
-            "names": None if rows.names is None else [rows.names[i] for i in order],
+            "number": packed(rows, "int32"),
+            "label": packed(found.fit.labels_[rows], "int32"),
+            "confidence": packed(found.fit.confidence_[rows], "float32"),
+            "class": None if classes is None else packed(classes.code[rows], "int32"),
+            "names": None if names is None else [names[i] for i in data.tolist()],
         },
-        "classes": None if rows.classes is None else rows.classes.names,
-        "columns": features.packed(order),
-        "cloud": cloud(estimator, features, order),
+        "classes": None if classes is None else classes.names,
+        "columns": [
+            {
+                "name": name,
+                "kind": values.declared[d],
+                "categories": list(values.categories[d]) or None,
+                **packed_column(values.values[:, d]),
+            }
+            for d, name in enumerate(values.names)
+        ],
+        "cloud": cloud(found.fit, values),
     }
 
 
-def _sampled(rows: Rows) -> str:
-    """Say how many of the rows the page has, if not all."""
-    n_rows = rows.label.size
-    if n_rows <= MOST_ROWS:
+# ---- words and tables ---------------------------------------------------------------------------
+
+
+def _summary(found: Findings) -> str:
+    """Return a paragraph on what was fitted and what came out."""
+    columns = many(len(found.table.names), "column")
+    gaps = int(np.isnan(found.table.values).sum()) if found.table.rows.size == found.n_rows else 0
+    if gaps:
+        columns += f" ({many(gaps, 'entry', 'entries')} missing)"
+    clusters = many(len(found.sizes), "cluster") if len(found.sizes) > 1 else "one cluster"
+    sure = float(np.mean(found.fit.confidence_))
+    sentences = [
+        f"{many(found.n_rows, 'row')} with {columns} {'falls' if found.n_rows == 1 else 'fall'} "
+        f"into {clusters} at level {found.level} of the tree.",
+        f"On average a row is with the others of its cluster with probability {sure:.2f}.",
+        f"The model: {found.model}.",
+    ]
+    outside = found.n_rows - found.in_tree.size
+    if outside:
+        were = "has weight 0 and is" if outside == 1 else "have weight 0 and are"
+        sentences.insert(1, f"Of the rows, {outside:,} {were} not in the tree.")
+    if found.stream:
+        sentences.append(f"Rows came in {found.stream}")
+    return " ".join(sentences)
+
+
+def _sampled(found: Findings, n_shown: int) -> str:
+    """Return a paragraph on how many of the rows the page has, if not all."""
+    if n_shown == found.in_tree.size:
         return ""
     text = (
-        f"This page has {MOST_ROWS:,} of the {n_rows:,} rows: some of every cluster, the others at "
-        "random. Sizes of branches and the table of clusters count all rows; pictures, search and "
-        "what is said of a branch's columns are of those that are here."
+        f"This page has {n_shown:,} of the {found.n_rows:,} rows: some of every cluster, the "
+        "others at random. Sizes of branches and the table of clusters count all rows; pictures, "
+        "search and the columns of a branch are about the rows on this page."
     )
     return f"<p>{plain(text)}</p>"
 
 
-def _convergence(estimator: Any) -> str:
-    posterior = getattr(estimator, "posterior_", None)
-    diagnosis = getattr(estimator, "diagnosis_", None)
-    if posterior is None or diagnosis is None:
-        return ""
-    scalars = posterior.scalars()
-    words = tree_space_words(posterior)
-    drawn = traces(scalars, diagnosis)
-    pieces = [
-        f"<p>{plain(words)}</p>" if words else "",
-        "<h3>Traces</h3><p>One line for each chain, from the first draw that was kept to the last. "
-        f'Chains that agree overlap.</p><div class="traces">{drawn}</div>'
-        if drawn
-        else "",
-        f'<div class="side-by-side">{convergence_table(diagnosis)}{levels_table(scalars)}</div>',
-    ]
-    return "".join(pieces)
+def _clusters(found: Findings) -> str:
+    """Return the table of clusters, with an id by which the script finds it."""
+    head = ["Cluster", "Rows", "Share", "Confidence", "What sets it apart"]
+    numeric = [1, 2, 3]
+    if found.classes is not None:
+        head[4:4] = ["Most frequent class", "Its share"]
+        numeric.append(5)
+    lines = []
+    for cluster in found.clusters:
+        share = f"{cluster.n_rows / found.n_rows:.1%}"
+        line = [str(cluster.number), str(cluster.n_rows), share, f"{cluster.confidence:.2f}"]
+        if found.classes is not None:
+            known = sum(cluster.classes.values())
+            name, count = next(iter(cluster.classes.items()), ("none known", 0))
+            line += [name, f"{count / known:.0%}" if known else "–"]
+        apart = "; ".join(trait.full() for trait in cluster.traits)
+        lines.append([*line, apart or "near the overall mean"])
+    return table("Flat clusters", head, lines, numeric=numeric, identifier="clusters-table")
 
 
-def _model(estimator: Any) -> str:
-    selection = getattr(estimator, "selection_", None)
+def _models(found: Findings) -> str:
+    selection = found.fit.selection_
     if selection is None:
         return "<p>The model was given; nothing was compared.</p>"
     head = ["Model", "Density", "Difference", "Its error", "Weight", "Untrusted rows", "Dropped"]
@@ -140,37 +201,35 @@ def _model(estimator: Any) -> str:
     ]
     return (
         "<p>Models were compared by leave-one-out log density, summed over rows, from short "
-        "chains: larger is better. Differences of less than about twice their error say little. "
-        "Weights are those of the mixture of models that would foresee best.</p>"
+        "chains: larger is better. Differences of less than about twice their error mean little. "
+        "Weights are those of the mixture of models that would predict best.</p>"
         + table("Models compared", head, lines, numeric=range(1, 6))
     )
 
 
-def _parameters(estimator: Any) -> str:
-    given = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    pairs = [(name, _short(repr(value))) for name, value in given.items() if name not in LEFT_OUT]
+def _parameters(found: Findings) -> str:
+    given = found.fit.get_params()
+    pairs = [
+        (name, shortened(repr(value), VALUE_LENGTH))
+        for name, value in given.items()
+        if name not in LEFT_OUT
+    ]
     return pairs_table("Parameters of the fit", pairs) if pairs else ""
 
 
 def _provenance(provenance: Mapping[str, Any] | None) -> str:
-    from sticktree.version import __version__
-
     pairs = list(_flat(provenance or {}))
     if not any(name in ("version", "sticktree", "sticktree_version") for name, _ in pairs):
         pairs.insert(0, ("sticktree", __version__))
     return pairs_table("Provenance", pairs)
 
 
-def _flat(entries: Mapping[str, Any], lead: str = "") -> Any:
+def _flat(entries: Mapping[str, Any], lead: str = "") -> Iterator[tuple[str, str]]:
     """Yield names and texts of all entries, those of inner mappings with dotted names."""
     for name, value in entries.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{lead}{name}.")
-        elif isinstance(value, list | tuple | np.ndarray):
-            yield f"{lead}{name}", _short(", ".join(map(str, value)))
         else:
-            yield f"{lead}{name}", _short(str(value))
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= VALUE_LENGTH else text[: VALUE_LENGTH - 1] + "…"
+            several = isinstance(value, list | tuple | np.ndarray)
+            text = ", ".join(map(str, value)) if several else str(value)
+            yield f"{lead}{name}", shortened(text, VALUE_LENGTH)

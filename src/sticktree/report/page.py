@@ -11,9 +11,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sticktree.io.atomic import atomically
+from sticktree.errors import ParameterError
+from sticktree.files import atomically
+from sticktree.present.findings import Findings
 from sticktree.report.content import Content
-from sticktree.report.escaping import plain, script_json
+from sticktree.report.markup import plain, script_json
 
 __all__ = ["build_report", "write_report"]
 
@@ -77,12 +79,16 @@ def build_report(
     >>> build_report(mixture, title="Twenty points").startswith("<!doctype html>")
     True
     """
-    _check_fitted(estimator)
+    if not hasattr(estimator, "tree_"):
+        shown = f"{type(estimator).__name__} without a tree"
+        raise ParameterError(
+            "estimator", estimator, "a fitted mixture", "fit it first", shown=shown
+        )
     if title is not None and not isinstance(title, str):
-        raise ValueError(f"title must be a string or None, got {title!r}")
+        raise ParameterError("title", title, "a string or None")
     if provenance is not None and not isinstance(provenance, Mapping):
-        raise ValueError(f"provenance must be a dict or None, got {provenance!r}")
-    content = Content.of(estimator, names, classes, provenance)
+        raise ParameterError("provenance", provenance, "a dict or None")
+    content = Content.of(Findings(estimator, names=names, classes=classes), provenance)
     style, script = _read("page.css"), _script()
     pieces = {
         **content.pieces,
@@ -105,14 +111,6 @@ def write_report(path: str | os.PathLike[str], estimator: Any, **options: Any) -
     with atomically(path) as temporary:
         temporary.write_bytes(page.encode("utf-8"))
     return path
-
-
-def _check_fitted(estimator: Any) -> None:
-    if not hasattr(estimator, "tree_") or not hasattr(estimator, "labels_"):
-        raise ValueError(
-            f"estimator must be a fitted mixture, got {type(estimator).__name__} without a tree: "
-            "fit it first"
-        )
 
 
 def _read(name: str) -> str:

@@ -12,41 +12,22 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.tree.tree import Tree
+from sticktree.tree.structure import Structure
 
-__all__ = ["json_pieces", "tree_from_json", "tree_to_json"]
+__all__ = ["json_pieces", "read_json"]
 
 FORMAT = "sticktree.tree"
 VERSION = 2
 READABLE = (1, 2)
 
 
-def tree_to_json(
-    tree: Tree,
-    *,
-    locations: FloatArray | None = None,
-    provenance: dict[str, Any] | None = None,
-) -> str:
-    """Write a tree, and if given its node locations and how it came to be.
-
-    Examples
-    --------
-    >>> from sticktree import Tree
-    >>> from sticktree.tree.json import tree_from_json, tree_to_json
-    >>> tree = Tree.from_paths([(1, 1), (2, 1)])
-    >>> tree_from_json(tree_to_json(tree)) == tree
-    True
-    """
-    return "".join(json_pieces(tree, locations=locations, provenance=provenance))
-
-
 def json_pieces(
-    tree: Tree,
+    tree: Structure,
     *,
     locations: FloatArray | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> Iterator[str]:
-    """Yield the same text, one array at a time."""
+    """Yield the text of a tree, one array at a time; see :meth:`Tree.to_json`."""
     record: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if provenance is not None:
         record["provenance"] = provenance
@@ -70,8 +51,8 @@ def json_pieces(
     yield "\n}\n"
 
 
-def tree_from_json(text: str | bytes) -> Tree:
-    """Read a tree; say what is wrong with a text that holds none."""
+def read_json(text: str | bytes) -> dict[str, Any]:
+    """Return the arguments of a tree; see :meth:`Tree.from_json`."""
     try:
         record = json.loads(text)
     except json.JSONDecodeError as error:
@@ -91,15 +72,15 @@ def tree_from_json(text: str | bytes) -> Tree:
     time, names = record.get("time"), record.get("names")
     if names is not None and not isinstance(names, list):
         raise ValueError(f"names must be a list of texts, got {names!r}")
-    return Tree(
-        record["parent"],
-        record["leaf"],
-        level=record["level"] if time is None else None,  # with times, levels are counted
-        count=record["count"],
-        time=time,
-        support=record.get("support"),
-        names=names,
-    )
+    return {
+        "parent": record["parent"],
+        "leaf": record["leaf"],
+        "level": record["level"] if time is None else None,  # with times, levels are counted
+        "count": record["count"],
+        "time": time,
+        "support": record.get("support"),
+        "names": names,
+    }
 
 
 def _with_null(values: FloatArray) -> list[Any]:

@@ -7,19 +7,20 @@ data in it. Cluster i < N is datum i, cluster N + k is that of row k.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, as_numbers, is_real
 from sticktree.tree.arrays import NULL, data_lists
-from sticktree.tree.tree import Tree
+from sticktree.tree.shapes import Shapes
 
-__all__ = ["tree_from_linkage", "tree_to_linkage"]
+__all__ = ["linkage_of", "read_linkage"]
 
 
-def tree_to_linkage(tree: Tree) -> FloatArray:
-    """Write a tree; see :meth:`Tree.to_linkage`."""
+def linkage_of(tree: Shapes) -> FloatArray:
+    """Return the matrix of a tree; see :meth:`Tree.to_linkage`."""
     n = tree.n_data
     if n == 0:
         raise ValueError("to_linkage needs a tree with data: this one has none")
@@ -28,7 +29,7 @@ def tree_to_linkage(tree: Tree) -> FloatArray:
     heights = float(tree.time.max()) - small.time
     # By height, and where heights are equal children, whose numbers are larger, before parents.
     order = np.lexsort((-np.arange(small.n_nodes), heights)).tolist()
-    children, data = small._children.lists(), data_lists(small.leaf, small.n_nodes)
+    children, data = small.child_table.lists(), data_lists(small.leaf, small.n_nodes)
     size = [1] * n
     cluster = [NULL] * small.n_nodes  # which cluster the data at or below a node are
     joins: list[tuple[int, int, float, int]] = []
@@ -47,14 +48,14 @@ def tree_to_linkage(tree: Tree) -> FloatArray:
     return np.array(joins, dtype=np.float64).reshape(n - 1, 4)
 
 
-def tree_from_linkage(
+def read_linkage(
     Z: npt.ArrayLike,  # noqa: N803
     names: Sequence[str] | None = None,
     *,
     merge_ties: bool = True,
     last_time: float | None = None,
-) -> Tree:
-    """Read a tree; see :meth:`Tree.from_linkage`."""
+) -> dict[str, Any]:
+    """Return the arguments of a tree; see :meth:`Tree.from_linkage`."""
     table = as_numbers("Z", Z)
     if table.size == 0:
         table = table.reshape(0, 4)
@@ -91,11 +92,11 @@ def tree_from_linkage(
         else:
             a, b = sides[cluster - n]
             pending += [(b, node), (a, node)]
-    return Tree(parent, leaf, time=last - heights[order], names=names)
+    return {"parent": parent, "leaf": leaf, "time": last - heights[order], "names": names}
 
 
 def _checked_clusters(table: FloatArray, n: int) -> tuple[npt.NDArray[np.int64], ...]:
-    """Return the two clusters of each row, or say which row joins what cannot be joined."""
+    """Return the two clusters of each row; raise if a row joins what cannot be joined."""
     pairs = table[:, :2]
     limit = n + np.arange(len(table))[:, None]
     wrong = np.argwhere(~((pairs >= 0) & (pairs < limit) & (pairs == np.floor(pairs))))
@@ -118,7 +119,7 @@ def _check_heights(
     left: npt.NDArray[np.int64],
     right: npt.NDArray[np.int64],
 ) -> None:
-    """Say which row lies below what it joins, if any."""
+    """Raise if a row lies below what it joins."""
     lowest = np.maximum(heights[left], heights[right])
     wrong = np.flatnonzero(~((table[:, 2] >= lowest) & np.isfinite(table[:, 2])))
     if wrong.size:

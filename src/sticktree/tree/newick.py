@@ -19,37 +19,38 @@ import math
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.tree.arrays import NULL, data_lists
-from sticktree.tree.assembly import assembled
-from sticktree.tree.newick_reader import NUMBER, Entry, entries_of, refuse
-from sticktree.tree.tree import Tree
-from sticktree.tree.validation import check_names
+from sticktree.tree.structure import Structure
+from sticktree.tree.validation import assembled, check_names
 
-__all__ = ["newick_pieces", "tree_from_newick", "tree_to_newick"]
+__all__ = ["newick_pieces", "read_newick"]
 
 SAFE = re.compile(r"[A-Za-z0-9.-]+")  # needs no quotes; an unquoted underscore means a blank
 INTEGER = re.compile(r"[+-]?[0-9]+")
 ORDINAL = re.compile(r"0|[1-9][0-9]*")
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+TOKEN = re.compile(
+    r"(?P<space>\s+)|(?P<comment>\[[^\]]*\])|(?P<mark>[(),;:])"
+    r"|(?P<quoted>'(?:[^']|'')*')|(?P<plain>[^\s()\[\]',:;][^()\[\]',:;]*)"
+)
 
 
 # ---- writing -------------------------------------------------------------------------------------
 
 
-def tree_to_newick(
-    tree: Tree, *, support: bool = True, lengths: bool = True, names: Sequence[str] | None = None
-) -> str:
-    """Write a tree; see :meth:`Tree.to_newick`."""
-    return "".join(newick_pieces(tree, support=support, lengths=lengths, names=names))
-
-
 def newick_pieces(
-    tree: Tree, *, support: bool = True, lengths: bool = True, names: Sequence[str] | None = None
+    tree: Structure,
+    *,
+    support: bool = True,
+    lengths: bool = True,
+    names: Sequence[str] | None = None,
 ) -> Iterator[str]:
-    """Yield the same text piece by piece, so that a large tree can be written as it goes."""
+    """Yield the text of a tree piece by piece; see :meth:`Tree.to_newick`."""
     known = tree.names if names is None else check_names(names, tree.n_data)
     called = (
         [str(i) for i in range(tree.n_data)] if known is None else [_quoted(name) for name in known]
@@ -70,9 +71,9 @@ def newick_pieces(
     yield ";"
 
 
-def _walk(tree: Tree, data: list[list[str]], tip: list[bool], end: list[str]) -> Iterator[str]:
+def _walk(tree: Structure, data: list[list[str]], tip: list[bool], end: list[str]) -> Iterator[str]:
     """Yield the text piece by piece; a stack holds what is still to come."""
-    children = tree._children.lists()
+    children = tree.child_table.lists()
     pending: list[int] = [0]
     first = True
     while pending:
@@ -116,7 +117,7 @@ def _support_texts(support: FloatArray, tip: list[bool]) -> tuple[list[str], lis
     return label, notes
 
 
-def _length_texts(tree: Tree) -> tuple[list[str], list[str]]:
+def _length_texts(tree: Structure) -> tuple[list[str], list[str]]:
     """Return lengths that lead from the root to every time exactly, and comments where none do."""
     above = np.maximum(tree.parent, 0)
     notes = [""] * tree.n_nodes
@@ -145,17 +146,17 @@ def _length_texts(tree: Tree) -> tuple[list[str], list[str]]:
 # ---- reading -------------------------------------------------------------------------------------
 
 
-def tree_from_newick(
+def read_newick(
     text: str,
     *,
     names: Sequence[str] | None = None,
     support: bool = True,
     keep_underscores: bool = False,
-) -> Tree:
-    """Read a tree; see :meth:`Tree.from_newick`."""
+) -> dict[str, Any]:
+    """Return the arguments of a tree; see :meth:`Tree.from_newick`."""
     if not isinstance(text, str):
         raise ValueError(f"text must be a Newick text, got {text!r}")
-    entries = entries_of(text)
+    entries = _Reader(text).entries()
     has_lengths = any(entry.length is not None for entry in entries)
     is_node = [not (e.is_tip and e.length is None and has_lengths) for e in entries]
     number = (np.cumsum(is_node) - 1).tolist()
@@ -164,7 +165,7 @@ def tree_from_newick(
     tips = [k for k, e in enumerate(entries) if e.is_tip and not (is_node[k] and e.label is None)]
     for k in tips:
         if entries[k].label is None:
-            refuse(text, entries[k].at, "a tip needs a name or a length; '' is an empty name")
+            _refuse(text, entries[k].at, "a tip needs a name or a length; '' is an empty name")
     homes = [number[k] if is_node[k] else number[entries[k].parent] for k in tips]
     order, called = _data_order([entries[k] for k in tips], names, keep_underscores)
     return assembled(
@@ -177,7 +178,7 @@ def tree_from_newick(
 
 
 def _data_order(
-    tips: list[Entry], names: Sequence[str] | None, keep_underscores: bool
+    tips: list[_Entry], names: Sequence[str] | None, keep_underscores: bool
 ) -> tuple[list[int], list[str] | None]:
     """Return which tip each datum is, and the names of the data."""
     labels = [_name(tip, keep_underscores) for tip in tips]
@@ -190,7 +191,7 @@ def _data_order(
     return list(range(len(tips))), labels
 
 
-def _name(tip: Entry, keep_underscores: bool) -> str:
+def _name(tip: _Entry, keep_underscores: bool) -> str:
     label = tip.label or ""
     return label if tip.is_quoted or keep_underscores else label.replace("_", " ")
 
@@ -211,7 +212,7 @@ def _order_of_names(labels: list[str], names: Sequence[str]) -> tuple[list[int],
     return [where[name].popleft() for name in called], called
 
 
-def _places(nodes: list[Entry], parent: list[int]) -> FloatArray | IntArray:
+def _places(nodes: list[_Entry], parent: list[int]) -> FloatArray | IntArray:
     """Return the levels or times to which the lengths lead; a length left out is zero."""
     lengths = [entry.length or "0" for entry in nodes]
     if all(map(INTEGER.fullmatch, lengths)) and not any("time" in e.notes for e in nodes):
@@ -228,7 +229,7 @@ def _places(nodes: list[Entry], parent: list[int]) -> FloatArray | IntArray:
     return np.array(times)
 
 
-def _supports(text: str, nodes: list[Entry]) -> FloatArray | None:
+def _supports(text: str, nodes: list[_Entry]) -> FloatArray | None:
     """Return the supports that labels of inner nodes and comments give, if there are any."""
     values = np.array([1.0 if entry.is_tip else np.nan for entry in nodes])
     labelled = [
@@ -240,7 +241,7 @@ def _supports(text: str, nodes: list[Entry]) -> FloatArray | None:
     values[labelled] = [float(nodes[w].label or "") for w in labelled]
     for w in labelled:
         if not 0 <= values[w] <= 100:
-            refuse(
+            _refuse(
                 text,
                 nodes[w].at,
                 f"an inner node's label {nodes[w].label} is no support, which lies between 0 and 1 "
@@ -250,3 +251,162 @@ def _supports(text: str, nodes: list[Entry]) -> FloatArray | None:
         values[labelled] /= 100
     values[noted] = [nodes[w].notes["support"] for w in noted]
     return values
+
+
+# ---- the tips and inner nodes of a text -------------------------------------------------------
+
+
+class _Entry(NamedTuple):
+    """What the text says of one tip or inner node; ``at`` is where it says so."""
+
+    parent: int
+    is_tip: bool
+    label: str | None
+    is_quoted: bool
+    length: str | None
+    notes: dict[str, float]
+    at: int
+
+
+class _Reader:
+    """Reads a text from left to right; parents come before their children in what it returns."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 1 if text.startswith("\ufeff") else 0
+        self.done: list[_Entry | None] = []
+        self.opened: list[int] = []  # inner nodes whose brackets are open
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin a tip, or what turns out to be an inner node."""
+        self.current = len(self.done)
+        self.done.append(None)
+        self._forget()
+        self.is_tip, self.began = True, self.at
+
+    def _forget(self) -> None:
+        self.label: str | None = None
+        self.is_quoted = False
+        self.length: str | None = None
+        self.notes: dict[str, float] = {}
+
+    def _finish(self) -> None:
+        parent = self.opened[-1] if self.opened else NULL
+        self.done[self.current] = _Entry(
+            parent, self.is_tip, self.label, self.is_quoted, self.length, self.notes, self.began
+        )
+
+    def entries(self) -> list[_Entry]:
+        """Return all tips and inner nodes in the order of their beginnings."""
+        text = self.text
+        while True:
+            match = TOKEN.match(text, self.at)
+            if match is None:
+                self._refuse_character()
+            kind, token = match.lastgroup, match.group()
+            if kind == "comment":
+                self._comment(token)
+            elif kind == "quoted":
+                self._label(token[1:-1].replace("''", "'"), is_quoted=True)
+            elif kind == "plain":
+                self._label(token.rstrip(), is_quoted=False)
+            elif kind == "mark" and self._mark(token):
+                self._check_end(match.end())
+                return [entry for entry in self.done if entry is not None]
+            self.at = max(self.at, match.end())
+
+    def _mark(self, mark: str) -> bool:
+        """Handle a bracket, comma, colon or semicolon; return whether the tree is complete."""
+        if mark == "(":
+            if not self.is_tip or self.label is not None or self.length is not None:
+                self._expect(self._what_may_follow())
+            self.opened.append(self.current)
+            self.at += 1
+            self._begin()
+        elif mark == ":":
+            self._length()
+        elif mark == ";":
+            if self.opened:
+                self._expect("a comma or a closing bracket: not all brackets are closed")
+            self._finish()
+            return True
+        else:
+            if not self.opened:
+                self._expect("a semicolon: all brackets are closed")
+            self._finish()
+            if mark == ",":
+                self.at += 1
+                self._begin()
+            else:
+                self.current = self.opened.pop()
+                self._forget()
+                self.is_tip, self.began = False, self.at
+        return False
+
+    def _label(self, label: str, *, is_quoted: bool) -> None:
+        if self.label is not None or self.length is not None:
+            self._expect(self._what_may_follow())
+        self.label, self.is_quoted = label, is_quoted
+
+    def _length(self) -> None:
+        if self.length is not None:
+            self._expect(self._what_may_follow())
+        colon = self.at
+        self.at += 1
+        while (match := TOKEN.match(self.text, self.at)) and match.lastgroup in {
+            "space",
+            "comment",
+        }:
+            if match.lastgroup == "comment":
+                self._comment(match.group())
+            self.at = match.end()
+        number = NUMBER.match(self.text, self.at)
+        if number is None:
+            self._expect("a number after the colon")
+        if float(number.group()) < 0 or math.isinf(float(number.group())):
+            _refuse(
+                self.text,
+                colon,
+                f"a length must be a finite number of at least 0, got {number.group()}",
+            )
+        self.length = number.group()
+        self.at = number.end()
+
+    def _comment(self, comment: str) -> None:
+        """Keep what is said of times and supports in the form of this module; skip the rest."""
+        if not comment.startswith("[&"):
+            return
+        for part in comment[2:-1].split(","):
+            key, _, value = part.strip().partition("=")
+            if key in {"time", "support"} and (NUMBER.fullmatch(value) or value == "nan"):
+                self.notes[key] = float(value)
+
+    def _what_may_follow(self) -> str:
+        end = "a comma or a closing bracket" if self.opened else "a semicolon"
+        return end if self.length is not None else f"a colon, {end}"
+
+    def _check_end(self, at: int) -> None:
+        while match := TOKEN.match(self.text, at):
+            if match.lastgroup not in {"space", "comment"}:
+                break
+            at = match.end()
+        if at < len(self.text):
+            _refuse(self.text, at, "expected nothing after the semicolon: only one tree is read")
+
+    def _expect(self, what: str) -> NoReturn:
+        rest = self.text[self.at : self.at + 12]
+        _refuse(self.text, self.at, f"expected {what}, got {rest!r}")
+
+    def _refuse_character(self) -> NoReturn:
+        open_end = {"'": "a quote that closes this one", "[": "a bracket ] that closes this one"}
+        if self.at >= len(self.text):
+            self._expect("a semicolon at the end" if not self.opened else "a closing bracket")
+        self._expect(open_end.get(self.text[self.at], "an opening bracket [ before this one"))
+
+
+def _refuse(text: str, at: int, reason: str) -> NoReturn:
+    """Raise the error of a text that goes wrong at a place, with line and column."""
+    line = text.count("\n", 0, at) + 1
+    column = at - (text.rfind("\n", 0, at) + 1) + 1
+    raise ValueError(f"text is no Newick tree: line {line}, column {column}: {reason}")

@@ -1,18 +1,21 @@
-"""What can be wrong with the arrays of a tree, and which node or datum is to blame."""
+"""Checks of the arrays of a tree: errors name the node or datum at fault."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, as_numbers
-from sticktree.tree.arrays import NULL, hops_to_root
+from sticktree.tree.arrays import NULL, hops_to_root, renumbered
+
+_Value = TypeVar("_Value")
 
 
 def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray:
-    """Return ``values`` as a new int32 array, or say why they are no integers."""
+    """Return ``values`` as a new int32 array; raise if they are not integers."""
     array = np.asarray(values)
     if array.size == 0:
         array = array.astype(np.int32)
@@ -29,7 +32,7 @@ def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray
 
 
 def check_range(name: str, array: IntArray, n_nodes: int, lowest: int = 0) -> None:
-    """Say which entry is no node (or no datum), if any."""
+    """Raise if an entry is not a node (or datum)."""
     wrong = np.flatnonzero((array < lowest) | (array >= n_nodes))
     if wrong.size:
         i, value = int(wrong[0]), int(array.flat[wrong[0]])
@@ -37,7 +40,7 @@ def check_range(name: str, array: IntArray, n_nodes: int, lowest: int = 0) -> No
 
 
 def check_parents(parent: IntArray) -> None:
-    """Say which node has an impossible parent, if any."""
+    """Raise if a node has an impossible parent."""
     if parent.size == 0:
         raise ValueError("parent is empty: a tree has at least its root, parent=[-1]")
     if parent[0] != NULL:
@@ -53,20 +56,83 @@ def check_parents(parent: IntArray) -> None:
         raise ValueError(f"parent[{w}] = {parent[w]}: {reason}")
 
 
-def parents_first(parent: IntArray) -> IntArray:
-    """Return an order by level of nodes in any order, or say why they are no tree."""
-    roots = np.flatnonzero(parent == NULL)
+def parents_first(
+    parent: npt.ArrayLike, leaf: npt.ArrayLike
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return parents and leaves of nodes in any order, and an order of the nodes by level."""
+    parents, leaves = integers("parent", parent), integers("leaf", leaf)
+    check_range("parent", parents, parents.size, lowest=NULL)
+    check_leaves(leaves, parents.size)
+    roots = np.flatnonzero(parents == NULL)
     if roots.size != 1:
         raise ValueError(f"parent must have exactly one root (−1), got {roots.tolist()}")
-    hops = hops_to_root(parent)
+    hops = hops_to_root(parents)
     if (hops == NULL).any():
         w = int(np.argmax(hops == NULL))
         raise ValueError(f"parent: node {w} never reaches the root: it hangs on a cycle")
-    return np.argsort(hops, kind="stable").astype(np.int32)
+    return parents, leaves, np.argsort(hops, kind="stable").astype(np.int32)
+
+
+def assembled(
+    parent: npt.ArrayLike,
+    leaf: npt.ArrayLike,
+    *,
+    place: npt.ArrayLike | None = None,
+    support: npt.ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of :class:`Tree` for nodes in any order; siblings keep theirs.
+
+    Parameters
+    ----------
+    parent, leaf, support, names
+        As of :class:`Tree`, but a parent may come after its child.
+    place : array, shape (M,), optional
+        Levels, if they are integers that start at 0 and grow along every edge; else times.
+    """
+    parents, leaves, order = parents_first(parent, leaf)
+    if (parents < np.arange(parents.size)).all():
+        order = np.arange(parents.size, dtype=np.int32)  # it can stay as it is
+    parents, leaves = renumbered(parents, leaves, order)
+    level = time = None
+    if place is not None:
+        places: npt.NDArray[Any] = np.asarray(place)
+        if places.shape != parents.shape:
+            raise ValueError(f"time has {places.size} entries, parent has {parents.size}")
+        places = places[order]
+        if _are_levels(places, parents):
+            level = places
+        else:
+            time = places
+    return {
+        "parent": parents,
+        "leaf": leaves,
+        "level": level,
+        "time": time,
+        "support": None if support is None else np.asarray(support)[order],
+        "names": names,
+    }
+
+
+def _are_levels(places: npt.NDArray[Any], parent: IntArray) -> bool:
+    if not np.issubdtype(places.dtype, np.integer) or places[0] != 0:
+        return False
+    return bool((places[1:] > places[parent[1:]]).all())
+
+
+def numbered(numbers: Sequence[int], values: Sequence[_Value], source: str) -> list[_Value]:
+    """Return the values in the order of their numbers, which are 0 … N − 1 in any order."""
+    by_number = dict(zip(numbers, values, strict=True))
+    if len(by_number) != len(values) or any(i not in by_number for i in range(len(values))):
+        raise ValueError(
+            f"{source} must number its {len(values)} data 0 to {len(values) - 1}, each once, "
+            f"got {sorted(map(str, numbers))[:10]}"
+        )
+    return [by_number[i] for i in range(len(values))]
 
 
 def check_levels(level: IntArray, parent: IntArray) -> None:
-    """Say which node does not lie below its parent, if any."""
+    """Raise if a node does not lie below its parent."""
     if level.size != parent.size:
         raise ValueError(f"level has {level.size} entries, parent has {parent.size}")
     if level[0] != 0:
@@ -81,7 +147,7 @@ def check_levels(level: IntArray, parent: IntArray) -> None:
 
 
 def check_leaves(leaf: IntArray, n_nodes: int) -> None:
-    """Say which datum sits in no node, if any."""
+    """Raise if a datum sits in a node that does not exist."""
     wrong = np.flatnonzero((leaf < 0) | (leaf >= n_nodes))
     if wrong.size:
         i = int(wrong[0])
@@ -91,7 +157,7 @@ def check_leaves(leaf: IntArray, n_nodes: int) -> None:
 
 
 def check_counts(given: IntArray, counted: IntArray) -> None:
-    """Say which node has another number of data than ``given``, if any."""
+    """Raise if a node has another number of data than ``given``."""
     if given.size != counted.size:
         raise ValueError(f"count has {given.size} entries, parent has {counted.size}")
     wrong = np.flatnonzero(given != counted)
@@ -101,7 +167,7 @@ def check_counts(given: IntArray, counted: IntArray) -> None:
 
 
 def check_times(time: npt.ArrayLike, parent: IntArray) -> FloatArray:
-    """Return times as floats, or say which node lies before its parent."""
+    """Return times as floats; raise if a node lies before its parent."""
     times = _of_nodes("time", time, parent.size)
     wrong = np.flatnonzero(~np.isfinite(times))
     if wrong.size:
@@ -117,7 +183,7 @@ def check_times(time: npt.ArrayLike, parent: IntArray) -> FloatArray:
 
 
 def check_support(support: npt.ArrayLike, n_nodes: int) -> FloatArray:
-    """Return supports as floats, or say which is no probability (NaN is one not known)."""
+    """Return supports as floats; raise if one is not a probability or NaN (unknown)."""
     supports = _of_nodes("support", support, n_nodes)
     wrong = np.flatnonzero((supports < 0) | (supports > 1))
     if wrong.size:
@@ -127,7 +193,7 @@ def check_support(support: npt.ArrayLike, n_nodes: int) -> FloatArray:
 
 
 def check_names(names: Sequence[str], n_data: int) -> tuple[str, ...]:
-    """Return names as a tuple, or say what is wrong with them."""
+    """Return names as a tuple; raise if there are too few or if one is not a text."""
     if isinstance(names, str):
         raise ValueError(f"names must be a sequence of texts, one for each datum, got {names!r}")
     texts = tuple(names)

@@ -7,12 +7,13 @@ compilation; a tree with as many levels as data wants these.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import IntArray
 from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["data_in_order", "heavy_children", "meeting_nodes"]
+__all__ = ["data_in_order", "heavy_children", "meeting_nodes", "sums_below"]
 
 
 @jit
@@ -77,3 +78,20 @@ def meeting_nodes(parent: IntArray, a: IntArray, b: IntArray) -> IntArray:
                 second = parent[second]
         meeting[k] = first
     return meeting
+
+
+@jit
+def sums_below(
+    parent: IntArray, leaf: IntArray, key: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """Return the sum, modulo 2⁶⁴, of the keys of the data at or below every node.
+
+    With random keys, two nodes have the same sum only if they have the same data below them, but
+    for a probability of 2⁻⁶⁴.
+    """
+    total = np.zeros(parent.size, dtype=np.uint64)
+    for i in range(leaf.size):
+        total[leaf[i]] += key[i]
+    for w in range(parent.size - 1, 0, -1):
+        total[parent[w]] += total[w]
+    return total

@@ -6,9 +6,8 @@ from sticktree.engine.bulk.leaf import Sums
 from sticktree.engine.bulk.own_chain import OwnParallelChain
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import ThreadedRows
+from sticktree.engine.chain import Move
 from sticktree.engine.own.hyper import settle
-from sticktree.engine.own.node_split import node_split_sweep
-from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI
 from tests.columns import engine
 
@@ -16,11 +15,13 @@ from tests.columns import engine
 class FixedChain(OwnParallelChain):
     """A chain that keeps all hyper-parameters."""
 
-    def _move_tree(self):
-        regrafted = regraft_sweep(self.state, self.words, self.n_moves)
-        split = node_split_sweep(self.state, self.words, self.n_moves)
+    def _moves_of_tree(self):
+        moves = super()._moves_of_tree()
+        return [*(move for move in moves if move.name != "parameters"), Move("phi", self._redraw)]
+
+    def _redraw(self, count):
         engine.redraw_phi(self.state, self.words, np.zeros(0, dtype=bool))
-        return regrafted, split, self.n_moves
+        return count
 
 
 def chain_at(data, setting, rng):

@@ -56,7 +56,7 @@ def test_trees_are_visited_as_often_as_they_are_likely(name):
     chain = chain_at(data, setting, np.random.default_rng([len(name), depth]))
     visits, changed = [], 0
     for _ in range(N_SWEEPS):
-        changed += chain.sweep().split_merged
+        changed += chain.sweep()["split_merge"][0]
         tree = chain.tree()
         raw = tree.parent.tobytes(), tree.leaf.tobytes(), tree.level.tobytes()
         if raw not in known:

@@ -43,7 +43,7 @@ def visits(chain, trees, n_draws, thin):
     place = {tree.compressed(): k for k, tree in enumerate(trees)}
     known, out = {}, []
     for sweep in range(100 + n_draws * thin):
-        chain._split_merge(chain._assign())
+        chain._split_merge(chain._assign(), 4)
         regraft_sweep(chain.state, chain.words, 3)
         node_split_sweep(chain.state, chain.words, 1)
         chain._settle()
@@ -216,8 +216,6 @@ def test_sweeps_and_new_data_together_keep_the_prior(
     chained = []
     identity = np.arange(chain.state.nodes.size)
     for sweep in range(3200):
-        chain.n_sweeps = 2**40  # the number of moves stays as it is
-        chain.n_pairs, chain.n_moves = 3, 3
         chain.sweep()
         tree, sigma = chain.tree(), chain.factor @ chain.factor.T
         labels = chain._labels(identity)

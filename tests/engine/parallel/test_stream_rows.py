@@ -216,7 +216,7 @@ def fixed_chain(data, groups, depth, discount, seed, rows_of):
     chain.state.levels["scale"] = SCALE[: depth + 1]
     set_scales(chain.state)
     while chain.leaves.size > 1:
-        chain._split_merge(chain._assign())
+        chain._split_merge(chain._assign(), 4)
         regraft_sweep(chain.state, chain.words, 3)
     chain._measure(StreamRows(rows_of(data[: len(data) - sum(map(len, groups))]), gone_of(groups)))
     numbers = [*range(chain.rows.extent.present), *(FIRST + m for m in range(len(groups)))]
@@ -241,7 +241,7 @@ def visits(chain, trees, sizes, n_draws, thin):
     place = {tree.compressed(): k for k, tree in enumerate(trees)}
     out = []
     for sweep in range(100 + n_draws * thin):
-        chain._split_merge(chain._assign())
+        chain._split_merge(chain._assign(), 4)
         regraft_sweep(chain.state, chain.words, 3)
         node_split_sweep(chain.state, chain.words, 1)
         chain._settle()

@@ -17,7 +17,7 @@ from sticktree.engine.bulk.stream_rows import Gone, StreamRows
 from sticktree.engine.bulk.sums import Grid
 from sticktree.engine.bulk.tally import Tally
 from sticktree.engine.bulk.trunk import draw_weights
-from sticktree.engine.chain import SweepInfo
+from sticktree.engine.chain import Effort, SweepInfo, apply_moves
 from sticktree.engine.shared.state import Index
 from sticktree.model import Model
 
@@ -26,7 +26,6 @@ __all__ = ["ParallelChain"]
 FIRST_ROWS = 2000  # with which a chain of the other kind makes the first tree
 PICKED = 2000  # rows, about, that are looked at one by one in each sweep
 MOST_PAIRS = 64  # that may split or merge in a sweep
-MOST_MOVES = 30  # of regrafts, and of splits of inner nodes
 ROWS_OF_ROUNDS, MOST_ROUNDS = 50_000, 8  # fewer rows choose several times in a sweep
 WORD = 2**64
 
@@ -59,9 +58,10 @@ class ParallelChain(SplitMerge, Records):
         some = rows.sample(self._word(), _limit(FIRST_ROWS, rows.extent.n))
         first = self._first_chain(some.y)
         for _ in range(self.first_sweeps):
-            first.sweep()
+            first.sweep(tune=True)
         self._read_rows()
         self._take_over(first, some.number)
+        self.effort = Effort(self.leaves.size)
 
     @classmethod
     def following(cls, chain: Any, rows: Rows) -> Self:
@@ -71,6 +71,7 @@ class ParallelChain(SplitMerge, Records):
         new._begin(rows)
         new._read_rows()
         new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
+        new.effort = Effort(new.leaves.size)
         return new
 
     @classmethod
@@ -91,31 +92,23 @@ class ParallelChain(SplitMerge, Records):
         chain._settle()
         return chain
 
-    def sweep(self) -> SweepInfo:
-        """Let rows choose, split and merge leaves, then move all else."""
+    def sweep(self, tune: bool = False) -> SweepInfo:
+        """Let rows choose, split and merge leaves, then move all else.
+
+        ``tune`` in warm-up, where the numbers of moves may still change.
+        """
+        if tune:
+            self.effort.tune(self.leaves.size)
+        n_pairs = self.effort.count(1, MOST_PAIRS)
         changed = tried = 0
         for _ in range(self.n_rounds):
-            accepted, proposed = self._split_merge(self._assign())
+            accepted, proposed = self._split_merge(self._assign(), n_pairs)
             changed, tried = changed + accepted, tried + proposed
-        regrafted, nodes_split, n_moves = self._move_tree()
-        return SweepInfo(
-            moved=0,
-            regrafted=regrafted,
-            split_merged=changed,
-            nodes_split=nodes_split,
-            n_regrafts=n_moves,
-            n_split_merges=tried,
-            n_node_splits=n_moves,
-        )
+        return {"split_merge": (changed, tried)} | apply_moves(self._moves_of_tree())
 
     def _assign(self) -> Picked:
         """Let every row choose its leaf."""
         self.n_sweeps += 1
-        if self.n_sweeps & (self.n_sweeps - 1) == 0:
-            # Were the number of moves to follow the tree always, trees that move less would be
-            # favoured. At powers of two it may: that is ever more seldom.
-            self.n_pairs = min(2 + self.leaves.size, MOST_PAIRS)
-            self.n_moves = 2 + min(self.leaves.size // 2, MOST_MOVES)
         next_salt, pick_salt = self._word(), self._word()
         self.words_told = np.array(
             [self.key, self.n_sweeps, self.salt, next_salt, pick_salt, self.pick_limit],
@@ -151,11 +144,12 @@ class ParallelChain(SplitMerge, Records):
             self.rows.followed_by(rows, picked, self.kind, transform, self.grids[1], headroom)
         )
         self._read_rows()
+        self.effort = Effort(self.leaves.size)  # new rows are warmed up to anew
 
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
         self._measure(rows)
-        self.n_sweeps = self.n_pairs = self.n_moves = 0
+        self.n_sweeps = 0
         self.key = self._word()
         self.salt = self._word()
 

@@ -13,7 +13,7 @@ from sticktree.engine.bulk.leaf import Density, Leaf, LeafLaw, Sums
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Grid
 from sticktree.engine.bulk.tally import Tally
-from sticktree.engine.chain import ChainLike
+from sticktree.engine.chain import ChainLike, Effort, Move
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.state import DISCOUNT, TreeState
 from sticktree.model import Model
@@ -32,7 +32,7 @@ class ChainState:
     impute: bool  # whether missing entries are drawn
     grids: tuple[Grid, Grid]  # on which entries and their products are summed
     words_told: npt.NDArray[np.uint64]  # of the sweep, as in `Components`
-    n_pairs: int  # by which splits and merges of leaves are proposed
+    effort: Effort
     state: TreeState
     leaves: npt.NDArray[np.int64]  # nodes that are leaves, in the order of all that follows
     sums: Sums  # of each leaf, in standardised units
@@ -90,8 +90,8 @@ class ChainState:
         """Take a leaf away whose rows its sibling gets."""
         raise NotImplementedError
 
-    def _move_tree(self) -> tuple[int, int, int]:
-        """Move the tree and all parameters given the sums; count regrafts, splits, and of each."""
+    def _moves_of_tree(self) -> list[Move]:
+        """Return the moves of the tree and of all parameters given the sums."""
         raise NotImplementedError
 
     @property

@@ -15,6 +15,7 @@ from sticktree.engine.bulk.leaf import Leaf, LeafLaw, Sums
 from sticktree.engine.bulk.own_law import FullLaw, VarianceLaw
 from sticktree.engine.bulk.own_trunk import join_leaves, recount, split_leaf
 from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.chain import Move
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.node_split import node_split_sweep
@@ -138,12 +139,13 @@ class OwnParallelChain(OwnNoise, ParallelChain):
             getattr(new, name)[...] = getattr(old, name)
         self.state = new
 
-    def _move_tree(self) -> tuple[int, int, int]:
-        state, words = self.state, self.words
-        regrafted = regraft_sweep(state, words, self.n_moves)
-        split = node_split_sweep(state, words, self.n_moves)
-        self.move_parameters()
-        return int(regrafted), int(split), self.n_moves
+    def _moves_of_tree(self) -> list[Move]:
+        state, words, n_moves = self.state, self.words, self.effort.count(2)
+        return [
+            Move("regraft", lambda n: regraft_sweep(state, words, n), n_moves),
+            Move("node_split", lambda n: node_split_sweep(state, words, n), n_moves),
+            Move("parameters", self.move_parameters),
+        ]
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""

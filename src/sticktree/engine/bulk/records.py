@@ -12,6 +12,7 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.chain_state import ChainState
 from sticktree.engine.bulk.leaf import Sums
 from sticktree.engine.bulk.stream_rows import StreamRows
+from sticktree.engine.chain import Effort
 from sticktree.engine.draw import Draw, tracked_pairs
 from sticktree.engine.shared.state import ALIVE
 from sticktree.tree import Tree
@@ -86,7 +87,7 @@ class Records(ChainState):
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
-        words = [self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves]
+        words = [self.key, self.salt, self.n_sweeps]
         blocks = self.rows.saved() if isinstance(self.rows, StreamRows) else {}
         return blocks | {
             "parallel": np.array(words, dtype=np.uint64),
@@ -94,14 +95,14 @@ class Records(ChainState):
             "rank": self.rank.copy(),
             "anchor": self.anchor.copy(),
             "words": self.words.copy(),
+            "effort": self.effort.snapshot(),
             **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
         }
 
     def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
         """Take over what `snapshot` returned."""
-        self.key, self.salt, self.n_sweeps, self.n_pairs, self.n_moves = map(
-            int, snapshot["parallel"]
-        )
+        self.key, self.salt, self.n_sweeps = map(int, snapshot["parallel"][:3])
         self.words, self.leaves = snapshot["words"].copy(), snapshot["leaves"].copy()
+        self.effort = Effort.restored(snapshot.get("effort"), self.leaves.size)
         self.rank, self.anchor = snapshot["rank"].copy(), snapshot["anchor"].copy()
         self.sums = Sums(*(snapshot[f"{SUMS_OF}{name}"].copy() for name in Sums._fields))

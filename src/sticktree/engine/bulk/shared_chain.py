@@ -18,6 +18,7 @@ from sticktree.engine.bulk.trunk import (
     recount,
     split_leaf,
 )
+from sticktree.engine.chain import Move
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
@@ -142,13 +143,14 @@ class SharedParallelChain(SharedNoise, ParallelChain):
             getattr(new, name)[:] = getattr(old, name)
         self.state = new
 
-    def _move_tree(self) -> tuple[int, int, int]:
-        state, words = self.state, self.words
-        regrafted = regraft_sweep(state, words, self.n_moves)
-        split = node_split_sweep(state, words, self.n_moves)
-        self.move_concentration()
-        self.move_scales()
-        return int(regrafted), int(split), self.n_moves
+    def _moves_of_tree(self) -> list[Move]:
+        state, words, n_moves = self.state, self.words, self.effort.count(2)
+        return [
+            Move("regraft", lambda n: regraft_sweep(state, words, n), n_moves),
+            Move("node_split", lambda n: node_split_sweep(state, words, n), n_moves),
+            Move("concentration", self.move_concentration),
+            Move("scales", self.move_scales),
+        ]
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""

@@ -25,8 +25,8 @@ __all__ = ["SplitMerge"]
 class SplitMerge(ChainState):
     """The part of a chain that splits and merges leaves."""
 
-    def _split_merge(self, picked: Picked) -> tuple[int, int]:
-        """Propose splits and merges; return how many were accepted, and of how many."""
+    def _split_merge(self, picked: Picked, n_pairs: int) -> tuple[int, int]:
+        """Propose splits and merges of pairs; return how many were accepted, and of how many."""
         y = self._rows_in_coordinates(picked.y)
         places, n_siblings = self._siblings()
         leaf, above = self._draw_leaves()
@@ -36,7 +36,7 @@ class SplitMerge(ChainState):
         if by_places:
             chosen = choose_by_places(picked, places, centre, self.rng)
         else:
-            chosen = choose_by_rows(picked, _filled(y), places, self.n_pairs, self.rng)
+            chosen = choose_by_rows(picked, _filled(y), places, n_pairs, self.rng)
         if not chosen.a.size:
             return 0, 0
         merging = chosen.merging

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import multigammaln
+from scipy.special import gammainc, multigammaln
 
 from sticktree.checks import FloatArray
+from sticktree.model import SCALE_LIMIT
 
-__all__ = ["log_beta", "log_gamma", "log_inverse_gamma", "log_inverse_wishart"]
+__all__ = ["log_beta", "log_gamma", "log_inverse_gamma", "log_inverse_wishart", "log_scales"]
 
 
 def log_gamma(x: float, shape: float, rate: float) -> float:
@@ -27,6 +28,12 @@ def log_inverse_gamma(x: FloatArray, shape: float, rate: float) -> float:
     """Return the sum of the log densities of x, where 1/x ~ Gamma(shape, rate)."""
     constant = shape * math.log(rate) - math.lgamma(shape)
     return float((constant - (shape + 1.0) * np.log(x) - rate / x).sum())
+
+
+def log_scales(x: FloatArray, shape: float, rate: float) -> float:
+    """Return the log density of scales: 1/x ~ Gamma(shape, rate), x within `SCALE_LIMIT`."""
+    within = gammainc(shape, rate * SCALE_LIMIT) - gammainc(shape, rate / SCALE_LIMIT)
+    return log_inverse_gamma(x, shape, rate) - x.size * math.log(within)
 
 
 def log_inverse_wishart(factor: FloatArray, degrees: float, scale: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import SweepInfo
+from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
 from sticktree.engine.common.random import RandomState, random_state
 from sticktree.engine.own.covariances import impute
 from sticktree.engine.own.datum import enter, move_data, take_out, weigh_all
@@ -35,7 +35,6 @@ from sticktree.tree import Tree
 
 __all__ = ["ColumnsChain", "leave_one_out", "rebuild", "set_parameters"]
 
-MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 FRESH = 3  # draws of a new branch that stand for all, in a density
 
 
@@ -60,6 +59,7 @@ class ColumnsChain(OwnNoise):
             self.state.data[self.gaps] = rng.standard_normal(int(self.gaps.sum()))
         settle(self.state)
         move_data(self.state, rng.permutation(data.shape[0]), self.words)
+        self.effort = Effort(int(self.state.sizes[ALIVE]))
 
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
@@ -71,22 +71,31 @@ class ColumnsChain(OwnNoise):
             gaps[:, ~self.layout.is_gaussian] = False
             self.gaps = gaps if gaps.any() else None
 
-    def sweep(self) -> SweepInfo:
-        """Apply every move once, or as often as the size of the tree asks for."""
-        state, words = self.state, self.words
-        moved = move_data(state, np.arange(state.leaf.size), words)
-        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
-        regrafted = regraft_sweep(state, words, n_regrafts)
-        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
-        split_merged = split_merge_sweep(state, words, n_splits)
-        nodes_split = node_split_sweep(state, words, n_splits)
-        self.move_parameters()
+    def sweep(self, tune: bool = False) -> SweepInfo:
+        """Apply every move; ``tune`` in warm-up, where their numbers may still change."""
+        if tune:
+            self.effort.tune(int(self.state.sizes[ALIVE]))
+        return apply_moves(self.moves())
+
+    def moves(self) -> list[Move]:
+        """Return all moves of a sweep, in their order."""
+        state, words, n_data = self.state, self.words, self.state.leaf.size
+        n_splits = self.effort.count(8)
+        return [
+            Move("datum", lambda n: move_data(state, np.arange(n), words), n_data),
+            Move("regraft", lambda n: regraft_sweep(state, words, n), self.effort.count(4)),
+            Move("split_merge", lambda n: split_merge_sweep(state, words, n), n_splits),
+            Move("node_split", lambda n: node_split_sweep(state, words, n), n_splits),
+            Move("parameters", self.move_parameters),
+            Move("missing", self._move_missing),
+        ]
+
+    def _move_missing(self, count: int) -> int:
+        """Redraw the missing entries that full covariances need."""
         if self.gaps is not None:
-            impute(state, words, self.gaps)
-        recount(state)  # data may have changed, and rounding adds up
-        return SweepInfo(
-            moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
-        )
+            impute(self.state, self.words, self.gaps)
+        recount(self.state)  # data may have changed, and rounding adds up
+        return count
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
@@ -97,6 +106,7 @@ class ColumnsChain(OwnNoise):
             saved[name] = getattr(state, name).copy()
         saved["imputed"] = self._imputed()
         saved["words"] = self.words.copy()
+        saved["effort"] = self.effort.snapshot()
         return saved
 
     @classmethod
@@ -120,6 +130,7 @@ class ColumnsChain(OwnNoise):
             state.data[chain.gaps] = snapshot["imputed"]
         list_nodes(state)
         recount(state)
+        chain.effort = Effort.restored(snapshot.get("effort"), int(state.sizes[ALIVE]))
         return chain
 
     def _imputed(self) -> FloatArray:

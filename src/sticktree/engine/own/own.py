@@ -43,7 +43,7 @@ class OwnNoise:
         """Return what is imputed of the data, if this is kept one by one."""
         return np.empty(0)
 
-    def move_parameters(self) -> None:
+    def move_parameters(self, count: int = 1) -> int:
         """Redraw φ of the inner nodes and all that is learned besides the tree."""
         state, words, model = self.state, self.words, self.model
         node_sweep(state, words)
@@ -61,6 +61,7 @@ class OwnNoise:
             model.discount_prior,
             model.less_discount,
         )
+        return count
 
     @property
     def concentration(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import SweepInfo
+from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.datum import datum_sweep, move_data
 from sticktree.engine.shared.gaps import Gaps
@@ -36,9 +36,8 @@ from sticktree.engine.shared.structure import list_nodes, load_tree
 from sticktree.model import Model
 from sticktree.tree import Tree
 
-__all__ = ["Chain", "SweepInfo", "rebuild", "set_parameters"]
+__all__ = ["Chain", "rebuild", "set_parameters"]
 
-MOST_MOVES = 30  # of a kind whose number grows with the tree, in one sweep
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
 
 
@@ -102,6 +101,7 @@ class Chain(SharedNoise):
             model.less_discount,
         )
         self._seat_all()
+        self.effort = Effort(int(self.state.sizes[ALIVE]))
 
     def _keep(self, data: FloatArray) -> None:
         """Keep the data, and a copy that can be completed if entries are missing."""
@@ -158,6 +158,7 @@ class Chain(SharedNoise):
             "leaf": state.leaf.copy(),
             "factor": self.factor.copy(),
             "words": self.words.copy(),
+            "effort": self.effort.snapshot(),
             **self._imputed(),
         }
 
@@ -185,32 +186,37 @@ class Chain(SharedNoise):
         for name in ("sizes", "levels", "scalars", "leaf"):
             getattr(state, name)[:] = snapshot[name]
         list_nodes(state)
+        chain.effort = Effort.restored(snapshot.get("effort"), int(state.sizes[ALIVE]))
         chain._whiten()
         return chain
 
-    def sweep(self) -> SweepInfo:
-        """Apply every move once, or as often as the size of the tree asks for."""
-        state, words = self.state, self.words
-        moved = datum_sweep(state, words)
-        n_regrafts = 2 + min(int(state.sizes[ALIVE]) // 4, MOST_MOVES)
-        regrafted = regraft_sweep(state, words, n_regrafts)
-        n_splits = 2 + min(int(state.sizes[ALIVE]) // 8, MOST_MOVES)
-        split_merged = split_merge_sweep(state, words, n_splits)
-        nodes_split = node_split_sweep(state, words, n_splits)
-        if self.gaps.row.size:
-            moved += self._move_missing()
-        self.move_concentration()
-        self.move_scales()
-        return SweepInfo(
-            moved, regrafted, split_merged, nodes_split, n_regrafts, n_splits, n_splits
-        )
+    def sweep(self, tune: bool = False) -> SweepInfo:
+        """Apply every move; ``tune`` in warm-up, where their numbers may still change."""
+        if tune:
+            self.effort.tune(int(self.state.sizes[ALIVE]))
+        return apply_moves(self.moves())
 
-    def _move_missing(self) -> int:
-        """Redraw all missing entries; return how many data changed their leaf."""
+    def moves(self) -> list[Move]:
+        """Return all moves of a sweep, in their order."""
+        state, words, n_data = self.state, self.words, self.raw.shape[0]
+        n_splits = self.effort.count(8)
+        reseated = min(self.gaps.row.size, MOST_RESEATED) if n_data > 1 else 0
+        return [
+            Move("datum", lambda _: datum_sweep(state, words), n_data),
+            Move("regraft", lambda n: regraft_sweep(state, words, n), self.effort.count(4)),
+            Move("split_merge", lambda n: split_merge_sweep(state, words, n), n_splits),
+            Move("node_split", lambda n: node_split_sweep(state, words, n), n_splits),
+            *([Move("missing", self._move_missing, reseated)] if self.gaps.row.size else []),
+            Move("concentration", self.move_concentration),
+            Move("scales", self.move_scales),
+        ]
+
+    def _move_missing(self, count: int) -> int:
+        """Redraw all missing entries, and the places of some rows; return how many changed."""
         state, gaps = self.state, self.gaps
         inverse, moved = self._inverse(), 0
-        if state.leaf.size > 1:
-            which = self.rng.permutation(gaps.row.size)[:MOST_RESEATED]
+        if count:
+            which = self.rng.permutation(gaps.row.size)[:count]
             moved = reseat(state, gaps, inverse, which, self.words)
         impute(state, gaps, inverse, self.words)
         self._take_over()

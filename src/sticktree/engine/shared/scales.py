@@ -3,7 +3,7 @@
 Given the tree, Y ~ MN(0, S, Σ) with S fixed by the v_l. With a conjugate prior Σ integrates out as
 well, so each v_l is slice sampled from
 
-    |S|^(−D/2) · p(Yᵀ S⁻¹ Y) · p(v_l),
+    |S|^(−D/2) · p(Yᵀ S⁻¹ Y) · p(v_l),     1/v_l ~ Gamma(a, b) with v_l within `SCALE_LIMIT`,
 
 and Σ is then drawn given all of them. In coordinates whitened by the last Σ = A Aᵀ the prior of the
 relative covariance has a scale that depends on A; it is passed in.
@@ -27,8 +27,11 @@ from sticktree.engine.shared.messages import log_determinant, receive
 from sticktree.engine.shared.seats import set_scales
 from sticktree.engine.shared.state import ALIVE, NOISE, ROOT, State
 from sticktree.jit import jit
+from sticktree.model import SCALE_LIMIT
 
 __all__ = ["add_squares", "draw_covariance", "log_marginal", "scale_sweep"]
+
+LARGEST = math.log(SCALE_LIMIT)
 
 
 @jit
@@ -78,10 +81,15 @@ def log_marginal(
 
 @jit
 def _log_det(matrix: FloatArray) -> float:
-    """Return the log determinant of a positive definite matrix, by Cholesky's elimination."""
+    """Return the log determinant of a positive definite matrix, by Cholesky's elimination.
+
+    It is infinite where rounding has made it anything else, so that nothing is drawn there.
+    """
     total = 0.0
     for k in range(matrix.shape[0]):
         pivot = matrix[k, k]
+        if not pivot > 0.0:
+            return math.inf
         total += math.log(pivot)
         for i in range(k + 1, matrix.shape[0]):
             factor = matrix[i, k] / pivot
@@ -92,7 +100,9 @@ def _log_det(matrix: FloatArray) -> float:
 
 @jit
 def _log_scale(x: float, parameters: Any) -> float:
-    """Return the log density of x = log v_l, where 1/v_l ~ Gamma(a, b)."""
+    """Return the log density of x = log v_l, where 1/v_l ~ Gamma(a, b) within the limit."""
+    if not abs(x) <= LARGEST:
+        return -math.inf
     state, level, scale_prior, squares, prior_shape, prior_rate = parameters
     state.levels[level].scale = math.exp(x)
     set_scales(state)
@@ -115,7 +125,7 @@ def scale_sweep(
     """Redraw every v_l in turn. The messages of the state must be settled afterwards."""
     for level in range(state.levels.size):
         parameters = (state, level, scale_prior, squares, prior_shape, prior_rate)
-        start = math.log(state.levels[level].scale)
+        start = min(max(math.log(state.levels[level].scale), -LARGEST), LARGEST)
         x = _draw_scale(start, parameters, 1.0, rng)
         state.levels[level].scale = math.exp(x)
         set_scales(state)

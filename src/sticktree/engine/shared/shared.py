@@ -18,6 +18,7 @@ from sticktree.engine.common.priors import (
     log_gamma,
     log_inverse_gamma,
     log_inverse_wishart,
+    log_scales,
 )
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.messages import log_determinant
@@ -81,7 +82,7 @@ class SharedNoise:
             "noise": np.asarray(math.exp(size)),
         }
 
-    def move_concentration(self) -> None:
+    def move_concentration(self, count: int = 1) -> int:
         """Redraw c and d, as far as they are learned."""
         model = self.model
         concentration_move(
@@ -93,8 +94,9 @@ class SharedNoise:
             model.discount_prior,
             model.less_discount,
         )
+        return count
 
-    def move_scales(self) -> None:
+    def move_scales(self, count: int = 1) -> int:
         """Redraw every v_l, if each level has its own, and Σ."""
         state, model = self.state, self.model
         n_data, dimension = self.n_data, self.factor.shape[0]
@@ -107,6 +109,7 @@ class SharedNoise:
         step = draw_covariance(squares, n_data, dimension, shape, rate, self.rng)
         self.factor = self.factor * step if step.ndim == 1 else self.factor @ step
         self._whiten()
+        return count
 
     def _prior_rate(self) -> FloatArray:
         """Return b, or b I, in the coordinates whitened by the current Σ."""
@@ -141,7 +144,7 @@ class SharedNoise:
         if model.discount is None:
             value += log_beta(d, *model.discount_prior)
         if model.scales == "per_level":
-            value += log_inverse_gamma(state.levels["scale"], *model.scale_prior)
+            value += log_scales(state.levels["scale"], *model.scale_prior)
         return float(value + self._log_prior_covariance())
 
     def _log_prior_covariance(self) -> float:

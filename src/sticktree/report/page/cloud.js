@@ -46,7 +46,7 @@ class Cloud {
     const chief = (axis) => (axis.chief.length ? axis.chief.join(", ") : "nothing");
     return (
       `The first two principal axes of the standardised columns show ${shares} of the variance. ` +
-      `Across mostly ${chief(x)}; up mostly ${chief(y)}.`
+      `Horizontally mostly ${chief(x)}; vertically mostly ${chief(y)}.`
     );
   }
 

@@ -19,7 +19,7 @@ function css(rgb) {
   return `rgb(${Math.round(rgb[0])},${Math.round(rgb[1])},${Math.round(rgb[2])})`;
 }
 
-/** The colour of the k-th of some categories; −1 is none. @returns {Rgb} */
+/** The colour of the k-th of some categories; −1 has no colour. @returns {Rgb} */
 function categoryColour(k) {
   if (k < 0) return [136, 136, 136];
   const hue = HUES[k % HUES.length];

@@ -110,7 +110,7 @@ class Report {
     this.parent = unpack(tree.parent, Int32Array);
     this.start = unpack(tree.start, Int32Array);
     this.count = unpack(tree.count, Int32Array);
-    // Rows that are not on the page count too, where sizes are told.
+    // Sizes count the rows that are not on the page too.
     this.total = tree.total ? unpack(tree.total, Int32Array) : this.count;
     this.time = unpack(tree.time, Float32Array);
     this.support = tree.support ? unpack(tree.support, Float32Array) : null;

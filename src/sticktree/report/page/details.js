@@ -34,7 +34,7 @@ class Details {
     } else this.node(selected);
   }
 
-  /** Facts as pairs of a word and what it says. */
+  /** Facts as pairs of a name and a value. */
   facts(pairs) {
     const list = make("dl", { class: "facts" });
     for (const [word, ...said] of pairs) {

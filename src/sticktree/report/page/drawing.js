@@ -316,7 +316,7 @@ class TreeView {
   }
 }
 
-/** A round step that divides a range into about so many parts. */
+/** A round step that divides a range into about this many parts. */
 function niceStep(range, parts) {
   const rough = range / parts;
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -4,7 +4,7 @@ const FEATURES_FIRST = 8;
 const FEATURES_SPARED = 3; // more that are shown without asking, for a button is no shorter
 const WIDEST = 3; // standard deviations that fill a bar
 
-/** A bar to the left or the right of the middle, for so many standard deviations. */
+/** A bar to the left or the right of the middle, for this many standard deviations. */
 function sdBar(sds) {
   const bar = make("span", { class: "bar", "aria-hidden": "true" });
   if (Number.isNaN(sds)) return bar;

@@ -13,7 +13,7 @@ function fillLegend(state, report) {
     list.append(entry(k, k === 0 ? first + name : name));
   }
   if (colouring.size > LEGEND_MOST) {
-    list.append(make("li", {}, `and ${colouring.size - LEGEND_MOST} more: colours come again`));
+    list.append(make("li", {}, `and ${colouring.size - LEGEND_MOST} more: colours repeat`));
   }
   if (colouring.by === "class" && report.class.includes(-1)) {
     list.append(entry(-1, "unknown"));

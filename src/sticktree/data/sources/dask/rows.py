@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from sticktree.checks import IntArray
 from sticktree.data.sources.dask import passes
-from sticktree.data.sources.dask.lost import ClusterLostError
-from sticktree.data.sources.dask.session import Graph, Key, Session
+from sticktree.data.sources.dask.session import ClusterLostError, Graph, Key, Session
 from sticktree.data.store import BY_WORKERS, Store
 from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.halves import Units, gain_grid

@@ -1,4 +1,4 @@
-"""One run on one client: keys of its own, and waits that all have a bound."""
+"""One run on one Dask client: keys of its own, and waits that all have a bound."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
-from sticktree.data.sources.dask.lost import ClusterLostError
+__all__ = ["ClusterLostError", "Graph", "Key", "Session", "current_client"]
 
-__all__ = ["Graph", "Key", "Session", "current_client"]
 
 PATIENCE = 3600.0  # seconds that a pass may take
 NO_WORKERS = 300.0  # seconds that there may be no worker: clusters that adapt take a while
@@ -153,3 +152,30 @@ class Session:
         if isinstance(error, CommClosedError) or self.client.status != "running":
             return ClusterLostError("the connection to the Dask scheduler broke")
         return error
+
+
+# ---- What is said when a cluster is gone --------------------------------------------------------
+
+
+class ClusterLostError(RuntimeError):
+    """The cluster that a fit ran on is gone, or does not answer any more.
+
+    Single workers may come and go. This is raised if the scheduler is lost, the client closes, all
+    workers are gone for long, or a pass takes beyond all measure.
+
+    Attributes
+    ----------
+    what : str
+        What happened, without what can be done.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+    def __str__(self) -> str:
+        """Return what happened, and what can be done."""
+        return (
+            f"{self.what}; a fit with a checkpoint goes on from there if it is called again with a "
+            "new client, one without must start anew"
+        )

@@ -1,0 +1,203 @@
+"""The folder that a reader gets: tables, figures, a page, and how they were made."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sticktree.cli.run_folder import environment
+from sticktree.files import atomically
+from sticktree_paper import purity, table1
+from sticktree_paper.methods import QUICK, Length, code_digest
+from sticktree_paper.results import Result
+from sticktree_paper.splits import SETS
+
+__all__ = ["PARTS", "Folder", "sweeps_of"]
+
+PAGE, PROVENANCE = "index.md", "provenance.json"
+PARTS = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
+"""In the order of the page."""
+QUICK_WARNING = """\
+**A quick run, to see that everything works: chains are far too short to judge a method by.**"""
+INTRODUCTION = """\
+Tables and figures of Ge, Gal and Ghahramani's paper made anew, with every peer on the same splits.
+`sticktree reproduce` makes this page. Each fit is kept as it is done, so what stands here may come
+from several runs."""
+
+
+class Folder:
+    """A folder with results.
+
+    Parameters
+    ----------
+    path : path
+        The folder; it is made if it is not there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise ValueError(f"folder must be a folder, got the file {path}")
+        path.mkdir(parents=True, exist_ok=True)
+        self.path = path
+
+    def write_table1(
+        self, results: Sequence[Result], absent: dict[str, str], length: Length
+    ) -> None:
+        """Write Table 1 and every figure behind it."""
+        densities = [result for result in results if result.key.part == "density"]
+        bounds = [result for result in results if result.key.part == "evidence"]
+        self._write_csv("density-by-split.csv", _rows_of(results))
+        self._write_csv("density.csv", [_plain(one) for one in table1.density_lines(densities)])
+        text = [
+            *table1.markdown(densities, sweeps_of(length)),
+            *table1.evidence_markdown(densities, bounds),
+        ]
+        self._write_part("table1", [*text, *_left_out(absent)], results, length)
+
+    def write_purity(
+        self, results: Sequence[Result], absent: dict[str, str], length: Length
+    ) -> None:
+        """Write the table of trees and every figure behind it."""
+        self._write_csv("purity-by-seed.csv", _rows_of(results))
+        lines = purity.purity_lines(results)
+        self._write_csv(
+            "purity.csv",
+            [
+                {"set": line.name, "tree": line.method, "n_seeds": line.n_seeds, **line.mean}
+                | {f"{key}_sd": value for key, value in line.sd.items()}
+                for line in lines
+            ],
+        )
+        length = length.of_trees()
+        sweeps = f"{length.n_chains} chains of {length.n_warmup} + {length.n_draws} sweeps"
+        text = [*purity.markdown(results, sweeps), *_left_out(absent)]
+        self._write_part("glass", text, results, length)
+
+    def write_figures(self, part: str, made: Any, length: Length) -> None:
+        """Write the figures of a part, and their caption."""
+        names = []
+        for name, figure in made.figures:
+            for suffix in (".png", ".pdf"):
+                with atomically(self.path / f"{name}{suffix}") as temporary:
+                    figure.savefig(temporary, dpi=160)
+            names.append(f"{name}.png")
+        pictures = [f"![{made.title}]({name})" for name in names]
+        number = part.removeprefix("fig")
+        self._write_part(
+            part, [f"## Figure {number}: {made.title}", *pictures, made.caption], [], length
+        )
+
+    def write_page(self) -> Path:
+        """Write the page of all parts that are here, and return where it is."""
+        parts = self._provenance()["parts"]
+        text = ["# Results", INTRODUCTION]
+        if any(part["length"] == QUICK.name for part in parts.values()):
+            text.append(QUICK_WARNING)
+        text += [
+            (self.path / f"{part}.md").read_text(encoding="utf-8").strip()
+            for part in PARTS
+            if part in parts
+        ]
+        text += ["## How this was made", *self._how()]
+        self._write(PAGE, "\n\n".join(text) + "\n")
+        return self.path / PAGE
+
+    def _write_part(
+        self, part: str, text: Iterable[str], results: Sequence[Result], length: Length
+    ) -> None:
+        self._write(f"{part}.md", "\n\n".join(one for one in text if one) + "\n")
+        record = self._provenance()
+        record["parts"][part] = {
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "length": length.name,
+            **length.parameters,
+            "code": code_digest(),
+            "peers": code_digest("peers"),
+            "fits": len(results),
+            "cpu_seconds": round(sum(result.cpu_seconds for result in results), 1),
+            **environment(),
+        }
+        self._write(PROVENANCE, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+
+    def _provenance(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads((self.path / PROVENANCE).read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return {"parts": {}}
+        return found
+
+    def _how(self) -> Iterable[str]:
+        """Yield what each part was made with."""
+        for part, record in self._provenance()["parts"].items():
+            found = record["packages"].items()
+            packages = ", ".join(f"{name} {version}" for name, version in found)
+            machine, minutes = record["platform"], record["cpu_seconds"] / 60
+            fits = f"{record['fits']:,} fits, {minutes:.0f} minutes of one core; "
+            made = f"sticktree {record['sticktree']} (code {record['code']})"
+            where = f"Python {machine['python']}, {packages}, {machine['machine']}"
+            day = record["made"][:10]
+            yield f"- `{part}`: {fits if record['fits'] else ''}{made}, {where}, {day}"
+
+    def _write(self, name: str, text: str) -> None:
+        with atomically(self.path / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+    def _write_csv(self, name: str, rows: Sequence[dict[str, Any]]) -> None:
+        columns = list(dict.fromkeys(key for row in rows for key in row))
+        text = io.StringIO()
+        writer = csv.DictWriter(text, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        self._write(name, text.getvalue())
+
+
+def _rows_of(results: Sequence[Result]) -> list[dict[str, Any]]:
+    return [
+        {
+            "part": result.key.part,
+            "set": result.key.name,
+            "method": result.key.method,
+            "split": result.key.split,
+            **{key: round(value, 6) for key, value in result.values.items()},
+            "cpu_seconds": round(result.cpu_seconds, 2),
+        }
+        for result in results
+    ]
+
+
+def _plain(line: table1.Line) -> dict[str, Any]:
+    """Return a line of Table 1 as a row of a CSV file."""
+    fields = asdict(line)
+    difference = fields.pop("difference") or {}
+    return {
+        "set": fields.pop("name"),
+        **fields,
+        "ours_less_method": difference.get("mean"),
+        "half_width_95": difference.get("half_width"),
+        "ours_is": line.verdict,
+    }
+
+
+def sweeps_of(length: Length) -> str:
+    """Describe how long chains are, and on which sets they are shorter."""
+    text = f"{length.n_chains} of {length.n_warmup} + {length.n_draws} sweeps"
+    shorter = {name: length.on(name).n_draws for name in SETS if length.on(name) != length}
+    told = [f"{n} + {n} on {name}" for name, n in shorter.items()]
+    if not told:
+        return text
+    fewer = length.of_diffusions("ccle")
+    diffusions = (
+        f"DDT and PYDT on CCLE: {fewer.n_chains} of {fewer.n_warmup} + {fewer.n_draws}, which "
+        "takes about as long"
+    )
+    return f"{text} ({', '.join(told)}; {diffusions})"
+
+
+def _left_out(absent: dict[str, str]) -> list[str]:
+    return [f"*{name}* is left out: {reason}" for name, reason in absent.items()]

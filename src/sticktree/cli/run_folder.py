@@ -1,0 +1,265 @@
+"""Runs as folders: a fit with its answers in plain files, and how it came to be.
+
+``run.json`` says what was done: version, parameters, seed, hash of the data, platform, times. It is
+written first, with the status "running", and again as the very last file, with "finished".
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import platform
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import metadata
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.files import atomically, csv_pieces, write_pieces
+from sticktree.version import __version__
+
+if TYPE_CHECKING:
+    from sticktree.estimators.mixture import DFPMixture
+    from sticktree.present.findings import Findings
+    from sticktree.tree import Tree
+
+__all__ = ["FILES", "RunFolder", "environment", "plain"]
+
+FORMAT, VERSION = "sticktree.run", 1
+RECORD, MODEL, CHECKPOINT = "run.json", "model.sticktree", "checkpoint"
+NEWICK, JSON, NODES, CLUSTERS, SUMMARY = (
+    "tree.nwk",
+    "tree.json",
+    "nodes.csv",
+    "clusters.csv",
+    "summary.txt",
+)
+FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, SUMMARY)
+"""All files of a run that is finished."""
+RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergence", "r_hat", "ess")
+"""What the record has of the summary."""
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
+
+
+class UnfinishedError(ValueError):
+    """A run that was stopped and can go on."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        """Return how it goes on."""
+        return (
+            f"the run {self.path} is not finished: go on with "
+            f"sticktree fit -o {shlex.quote(str(self.path))} --resume"
+        )
+
+
+class RunFolder:
+    """A folder with a run.
+
+    Parameters
+    ----------
+    path : path
+        The folder. It need not be there yet.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """Open a run that is finished."""
+        run = cls(path)
+        if not run.path.exists():
+            raise ValueError(f"there is no run {run.path}")
+        if run.path.name == RECORD:
+            run = cls(run.path.parent)
+        if not (run.path / RECORD).is_file():
+            raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
+        if run.status == "running":
+            raise UnfinishedError(run.path)
+        return run
+
+    # ---- what it holds --------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """What ``run.json`` says."""
+        path = self.path / RECORD
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            record = None
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise ValueError(f"{path} is damaged or not from sticktree fit")
+        if record.get("version") != VERSION:
+            raise ValueError(
+                f"{path} has format version {record.get('version')!r}; this sticktree reads "
+                f"{VERSION}"
+            )
+        return record
+
+    @property
+    def status(self) -> str:
+        """One of "none", "running" and "finished"."""
+        return str(self.record["status"]) if (self.path / RECORD).exists() else "none"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where a run that is not finished is saved."""
+        return self.path / CHECKPOINT
+
+    @cached_property
+    def estimator(self) -> DFPMixture:
+        """The fitted estimator."""
+        from sticktree import load
+
+        estimator: DFPMixture = load(self.path / MODEL)
+        return estimator
+
+    @cached_property
+    def clusters(self) -> dict[str, list[str]]:
+        """The columns of ``clusters.csv``."""
+        with (self.path / CLUSTERS).open(newline="", encoding="utf-8") as file:
+            rows = list(csv.reader(file))
+        return {name: [row[k] for row in rows[1:]] for k, name in enumerate(rows[0])}
+
+    @property
+    def ids(self) -> list[str] | None:
+        """Names of the rows, if a column gave them."""
+        return self.clusters["id"] if self.record["columns"]["id"] is not None else None
+
+    @property
+    def labels(self) -> list[str | None] | None:
+        """The class of every row, None where it is missing, if a column gave them."""
+        if self.record["columns"]["label"] is None:
+            return None
+        return [word or None for word in self.clusters["label"]]
+
+    @property
+    def by_level(self) -> list[npt.NDArray[np.int64]]:
+        """The flat clusters at levels 1 to the last."""
+        levels = range(1, self.record["result"]["levels"] + 1)
+        return [np.array(self.clusters[f"level_{k}"], dtype=np.int64) for k in levels]
+
+    @property
+    def tree(self) -> Tree:
+        """The consensus tree, with the names of the rows if there are any."""
+        from sticktree.present.findings import Findings
+
+        return Findings(self.estimator, names=self.ids).tree
+
+    # ---- writing --------------------------------------------------------------------------------
+
+    def begin(self, record: Mapping[str, Any]) -> None:
+        """Make the folder and write what is going to be run; remove what an older run left."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        for name in FILES[1:]:
+            (self.path / name).unlink(missing_ok=True)
+        self._write_record({**record, "status": "running"})
+
+    def discard_checkpoint(self) -> None:
+        """Remove the checkpoint, if there is one."""
+        for path in self.checkpoint.glob("chain-*.npz"):
+            path.unlink()
+        (self.checkpoint / RECORD).unlink(missing_ok=True)
+        if self.checkpoint.is_dir() and not any(self.checkpoint.iterdir()):
+            shutil.rmtree(self.checkpoint)
+
+    def finish(
+        self,
+        estimator: DFPMixture,
+        record: Mapping[str, Any],
+        *,
+        ids: Sequence[str] | None = None,
+        labels: Sequence[str | None] | None = None,
+    ) -> Findings:
+        """Write all files, the record as the last, and return what was found."""
+        from sticktree import save
+        from sticktree.present.findings import Findings
+        from sticktree.present.terminal import summary
+        from sticktree.tree.json import json_pieces
+        from sticktree.tree.newick import newick_pieces
+
+        found = Findings(estimator, names=ids, classes=labels)
+        tree = found.tree
+        save(estimator, self.path / MODEL)
+        write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))
+        write_pieces(self.path / JSON, json_pieces(tree))
+        with atomically(self.path / NODES) as path:
+            tree.to_frame().to_csv(path, lineterminator="\n")
+        table = clusters_table(estimator, found.by_level, ids, labels)
+        write_pieces(self.path / CLUSTERS, csv_pieces(table))
+        self._write(SUMMARY, summary(found) + "\n")
+        facts = found.result()
+        result = {key: facts[key] for key in RESULTS}
+        self._write_record({**record, "status": "finished", "result": result, "files": list(FILES)})
+        return found
+
+    def _write_record(self, record: dict[str, Any]) -> None:
+        text = json.dumps(plain({"format": FORMAT, "version": VERSION, **record}), indent=1)
+        self._write(RECORD, text + "\n")
+        self.__dict__.pop("record", None)
+
+    def _write(self, name: str, text: str) -> None:
+        write_pieces(self.path / name, [text])
+
+
+def clusters_table(
+    estimator: DFPMixture,
+    by_level: Sequence[Any],
+    ids: Sequence[str] | None = None,
+    labels: Sequence[str | None] | None = None,
+) -> dict[str, Sequence[Any]]:
+    """Return a table of the rows: their clusters at every level, and how sure they are."""
+    columns: dict[str, Sequence[Any]] = {"row": range(len(estimator.labels_))}
+    if ids is not None:
+        columns["id"] = ids
+    if labels is not None:
+        columns["label"] = ["" if label is None else label for label in labels]
+    columns["cluster"] = estimator.labels_.tolist()
+    columns["confidence"] = [f"{value:.4f}" for value in estimator.confidence_]
+    for level, flat in enumerate(by_level, start=1):
+        columns[f"level_{level}"] = flat.tolist()
+    return columns
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it; numbers that JSON lacks, such as infinity, become None."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def environment() -> dict[str, Any]:
+    """Return what runs were made with: this version, the platform and the packages."""
+    packages = {}
+    for name in PACKAGES:
+        try:
+            packages[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "sticktree": __version__,
+        "platform": {
+            "system": f"{platform.system()} {platform.release()}",
+            "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+        },
+        "packages": packages,
+    }

@@ -1,0 +1,355 @@
+"""``sticktree summary``, ``report``, ``plot`` and ``export``: a run in other forms."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sticktree.cli import Command
+from sticktree.cli.output import add_output, add_run, check_file, json_text, open_run, write_text
+from sticktree.data.sources.names import pick_column, split_list
+from sticktree.errors import ParameterError
+from sticktree.files import atomically
+
+if TYPE_CHECKING:
+    from sticktree.cli.run_folder import RunFolder
+
+__all__ = ["EXPORT", "PLOT", "REPORT", "SUMMARY"]
+
+
+# ---- summary -------------------------------------------------------------------------------------
+
+SUMMARY_EPILOG = """\
+examples:
+    sticktree summary run
+    sticktree summary run --json
+"""
+
+
+def add_summary(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+
+
+def run_summary(options: argparse.Namespace) -> None:
+    """Print the summary."""
+    folder = open_run(options)
+    if not options.json:
+        data = folder.record["data"]
+        print(f"{folder.path}: fitted to {data['name']} on {folder.record['finished'][:10]}\n")
+    from sticktree.present.findings import Findings
+    from sticktree.present.terminal import summary
+
+    found = Findings(
+        folder.estimator, names=folder.ids, classes=folder.labels, by_level=folder.by_level
+    )
+    if options.json:
+        print(json_text(found.result()), end="")
+    else:
+        print(summary(found))
+
+
+SUMMARY = Command(
+    "Print what a run has found: the tree, its clusters and what is typical of them, "
+    "and whether the chains agree.",
+    add_summary,
+    run_summary,
+    SUMMARY_EPILOG,
+)
+
+
+# ---- report --------------------------------------------------------------------------------------
+
+REPORT_EPILOG = """\
+The page is one file that needs no network: open it in any browser, or send it to a colleague.
+
+examples:
+    sticktree report run -o report.html
+    sticktree report run -o iris.html --title 'Iris, 150 flowers'
+"""
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="where the page goes [report.html in the run]"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    parser.add_argument("--title", help="the title of the page [the name of the data file]")
+
+
+def run_report(options: argparse.Namespace) -> None:
+    """Write the page."""
+    folder = open_run(options)
+    output = options.output or str(folder.path / "report.html")
+    path = check_file(output, overwrite=options.overwrite)
+    if path is None:
+        raise ParameterError("--output", "-", "a file")
+    from sticktree.report import write_report
+
+    write_report(
+        path,
+        folder.estimator,
+        names=folder.ids,
+        classes=folder.labels,
+        title=options.title or folder.record["data"]["name"],
+        provenance=folder.record,
+    )
+    print(f"wrote {path}")
+
+
+REPORT = Command(
+    "Write a page on which to explore the tree, its clusters and the rows.",
+    add_report,
+    run_report,
+    REPORT_EPILOG,
+)
+
+
+# ---- plot ----------------------------------------------------------------------------------------
+
+KINDS = {
+    "dendrogram": "the tree, with supports, and the labels if there are any",
+    "icicle": "the tree as nested areas",
+    "heatmap": "the rows in the order of the tree",
+    "coclustering": "how often every two rows are in one cluster",
+    "traces": "the chains: the course of every scalar",
+    "levels": "how many branches there are at each level",
+    "scatter": "the rows along two columns, or two principal axes",
+    "density": "rows, tree and density; for one or two columns",
+}
+DISPLAYS = {
+    "dendrogram": "DendrogramDisplay",
+    "icicle": "IcicleDisplay",
+    "heatmap": "HeatmapDisplay",
+    "coclustering": "CoclusteringDisplay",
+    "traces": "TracesDisplay",
+    "levels": "LeavesPerLevelDisplay",
+    "scatter": "ScatterDisplay",
+}
+PLOT_EPILOG = "kinds:\n" + "".join(f"  {kind:<13} {words}\n" for kind, words in KINDS.items())
+PLOT_EPILOG += """\
+  all           every kind that can be drawn, into a folder
+
+examples:
+    sticktree plot run
+    sticktree plot run --kind heatmap -o heatmap.pdf
+    sticktree plot run --kind density --columns 0,1
+    sticktree plot run --kind all -o figures
+"""
+SUFFIXES = (".png", ".pdf", ".svg")
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    parser.add_argument(
+        "--kind", choices=[*KINDS, "all"], default="dendrogram", help="what to draw [dendrogram]"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a file that ends in .png, .pdf or .svg; a folder for --kind all [in the run]",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    parser.add_argument(
+        "--columns", type=split_list, metavar="A,B", help="one or two columns, for the density"
+    )
+    parser.add_argument("--dpi", type=int, default=160, help="dots per inch of a .png [160]")
+
+
+def run_plot(options: argparse.Namespace) -> None:
+    """Draw and write."""
+    if not 10 <= options.dpi <= 2400:
+        raise ParameterError("--dpi", options.dpi, "an integer from 10 to 2400")
+    folder = open_run(options)
+    columns = _columns(folder, options)
+    if options.kind == "all":
+        kinds = [kind for kind in KINDS if kind != "density" or columns]
+        target = Path(options.output or folder.path / "figures")
+        if target.exists() and not target.is_dir():
+            raise ValueError(f"--output {target} is a file: for --kind all give a folder")
+        files = [target / f"{kind}.png" for kind in kinds]
+        for file in filter(Path.exists, files):
+            check_file(str(file), overwrite=options.overwrite)
+        target.mkdir(parents=True, exist_ok=True)
+    else:
+        kinds = [options.kind]
+        files = [Path(options.output or folder.path / f"{options.kind}.png")]
+        if files[0].suffix.lower() not in SUFFIXES:
+            raise ValueError(f"--output must end in {', '.join(SUFFIXES)}, got {files[0]}")
+        check_file(str(files[0]), overwrite=options.overwrite)
+
+    from sticktree.plotting.base import pyplot
+
+    plt = pyplot()
+    plt.switch_backend("agg")  # files only: no window system needed
+    for kind, file in zip(kinds, files, strict=True):
+        figure = _figure(kind, folder, columns)
+        with atomically(file) as path:
+            figure.savefig(path, dpi=options.dpi)
+        plt.close(figure)
+        print(f"wrote {file}")
+
+
+def _columns(folder: RunFolder, options: argparse.Namespace) -> list[str] | None:
+    """Return the one or two columns whose density can be drawn, or None."""
+    kinds = folder.record["columns"]["fitted"]
+    fitted = list(kinds)
+    if options.columns is not None:
+        if options.kind not in ("density", "all"):
+            raise ValueError(f"--columns is for --kind density, not {options.kind}")
+        try:
+            fitted = [pick_column(fitted, name) for name in options.columns]
+        except ValueError as error:
+            raise ValueError(f"--columns: {error}") from None
+    others = [name for name in fitted if kinds[name] not in ("gaussian", "lognormal")]
+    if len(set(fitted)) in (1, 2) and not others:
+        return fitted
+    if options.kind == "density":
+        got = f"{others[0]!r}, which is {kinds[others[0]]}" if others else str(len(fitted))
+        raise ValueError(
+            f"--kind density is for one or two gaussian or lognormal columns, got {got}: choose "
+            "them with --columns A,B"
+        )
+    return None
+
+
+def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
+    """Return the picture of a kind."""
+    from sticktree import plotting
+
+    estimator = folder.estimator
+    if kind == "density":
+        return plotting.figure_density(estimator, columns=columns)
+    labels = folder.labels
+    shown: dict[str, Any] = {}
+    if kind in ("dendrogram", "icicle", "heatmap") and labels is not None:
+        shown["classes"] = [labels[k] for k in estimator.fit_.training.fitted_rows]
+    if kind == "scatter":
+        shown["classes"] = labels
+    return getattr(plotting, DISPLAYS[kind]).from_estimator(estimator, **shown).figure_
+
+
+PLOT = Command(
+    "Draw pictures of a run.",
+    add_plot,
+    run_plot,
+    PLOT_EPILOG,
+)
+
+
+# ---- export --------------------------------------------------------------------------------------
+
+EXPORT_EPILOG = """\
+  newick   for phylogenetics programs: names, lengths and supports
+  linkage  SciPy's matrix: one merge per line (two clusters, height, size); as an array if the
+           file's name ends in .npy, else as CSV
+  json     arrays, for Tree.from_json
+  csv      one node per line: its parent, level, time, support and number of rows
+  graphml  for graph programs
+
+examples:
+    sticktree export run --format newick -o tree.nwk
+    sticktree export run --format linkage -o linkage.npy
+    sticktree export run --format csv --min-support 0.5
+"""
+LINES = 100_000  # of a table that are written at once
+FORMATS = ("newick", "linkage", "json", "csv", "graphml")
+
+
+def add_export(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    parser.add_argument("--format", choices=FORMATS, required=True, help="see below")
+    add_output(parser)
+    parser.add_argument(
+        "--min-support",
+        type=float,
+        metavar="S",
+        help="leave out branches with a smaller posterior probability [0]",
+    )
+
+
+def run_export(options: argparse.Namespace) -> None:
+    """Write the tree."""
+    path = check_file(options.output, overwrite=options.overwrite)
+    if options.min_support is not None and not 0 <= options.min_support <= 1:
+        raise ParameterError("--min-support", options.min_support, "a number from 0 to 1")
+    tree = open_run(options).tree
+    if options.min_support is not None:
+        tree = tree.collapsed(options.min_support)
+    if options.format == "linkage" and path is not None and path.suffix == ".npy":
+        _write_array(tree.to_linkage(), path)
+    else:
+        write_text(WRITERS[options.format](tree), path)
+
+
+def _write_array(array: Any, path: Path) -> None:
+    import numpy as np
+
+    with atomically(path) as temporary, temporary.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+    print(f"wrote {path}")
+
+
+def _newick(tree: Any) -> Iterator[str]:
+    from sticktree.tree.newick import newick_pieces
+
+    yield from newick_pieces(tree)
+    yield "\n"
+
+
+def _json(tree: Any) -> Iterator[str]:
+    from sticktree.tree.json import json_pieces
+
+    return json_pieces(tree)
+
+
+def _csv(tree: Any) -> Iterator[str]:
+    """Yield the frame as CSV in pieces, which pandas cannot do itself."""
+    frame = tree.to_frame()
+    for first in range(0, len(frame), LINES):
+        part = frame.iloc[first : first + LINES]
+        yield part.to_csv(lineterminator="\n", header=first == 0)
+
+
+def _linkage(tree: Any) -> Iterator[str]:
+    yield "first,second,height,size\n"
+    for a, b, height, size in tree.to_linkage().tolist():
+        yield f"{int(a)},{int(b)},{height!r},{int(size)}\n"
+
+
+def _graphml(tree: Any) -> str:
+    graph = tree.to_networkx()  # raises with what to install if there is no networkx
+    # GraphML has no lists.
+    for attributes in (graph.graph, *(values for _, values in graph.nodes(data=True))):
+        for key, value in list(attributes.items()):
+            if value is None:
+                del attributes[key]
+            elif isinstance(value, list | tuple):
+                attributes[key] = ", ".join(map(str, value))
+    return "\n".join(import_module("networkx").generate_graphml(graph)) + "\n"
+
+
+WRITERS: dict[str, Any] = {
+    "newick": _newick,
+    "linkage": _linkage,
+    "json": _json,
+    "csv": _csv,
+    "graphml": _graphml,
+}
+
+
+EXPORT = Command(
+    "Write the tree of a run in a form that other programs read.",
+    add_export,
+    run_export,
+    EXPORT_EPILOG,
+)

@@ -1,0 +1,105 @@
+"""From the user's rows to those of the engine, and back: kinds, units, resolution."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sticktree.checks import FloatArray, check_observed
+from sticktree.data import Columns, smallest_gap
+from sticktree.model import Column
+
+__all__ = ["Scaling"]
+
+FLAT = 1e-3  # in standardised units: the resolution of a column that is constant
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """How a table was read, and what its Gaussian columns are measured by.
+
+    Attributes
+    ----------
+    columns : Columns
+        Names and kinds.
+    centre, spread : float array, shape (D,)
+        What is taken off each column, and what it is then divided by.
+    """
+
+    columns: Columns
+    centre: FloatArray
+    spread: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
+        """Measure encoded rows."""
+        check_observed("X", values, columns.names if columns.container != "array" else None)
+        centre, spread = np.zeros(len(columns)), np.ones(len(columns))
+        gaussian = [kind == "gaussian" for kind in columns.kinds]
+        if standardize and any(gaussian):
+            centre[gaussian], spread[gaussian] = _location_and_scale(values[:, gaussian])
+        return cls(columns, centre, spread)
+
+    @classmethod
+    def of_many(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
+        """Measure encoded rows, all gaussian, by sums that do not depend on their order."""
+        plain = cls.of(values, columns, standardize=False)
+        if not standardize:
+            return plain
+        from sticktree.engine.bulk.measure import measure
+
+        scale = measure(lambda function: [function(values)])
+        return cls(columns, scale.centre, scale.spread)
+
+    def standardised(self, values: FloatArray) -> FloatArray:
+        """Return encoded rows in the units of the engine."""
+        return np.asarray((values - self.centre) / self.spread)
+
+    def restored(self, x: FloatArray) -> FloatArray:
+        """Return rows of the engine as encoded ones."""
+        return np.asarray(self.centre + self.spread * x)
+
+    def log_units(self, x: FloatArray) -> FloatArray:
+        """Return what to add to the log densities of rows to have them in the user's units."""
+        units = np.where(np.isnan(x), 0.0, np.log(self.spread)).sum(axis=1)
+        return np.asarray(self.columns.log_jacobian(self.restored(x)) - units)
+
+    def describe(self, x: FloatArray, resolution: FloatArray | None) -> tuple[Column, ...]:
+        """Return the columns as a model has them; None estimates the resolution of each."""
+        gaussian = np.array([kind == "gaussian" for kind in self.columns.kinds])
+        if resolution is None:
+            gaps = np.array(
+                [smallest_gap(x[:, d]) if gaussian[d] else 0.0 for d in range(len(x.T))]
+            )
+            constant = np.nanmax(x, axis=0) == np.nanmin(x, axis=0)
+            gaps[constant & gaussian] = FLAT
+        elif resolution.size not in (1, len(gaussian)):
+            raise ValueError(
+                f"resolution must be one number, or one for each of the {len(gaussian)} columns, "
+                f"got {resolution.size}"
+            )
+        else:
+            gaps = np.broadcast_to(resolution, len(gaussian)) / self.spread
+        # The variance of what is spread evenly over one unit of the last digit.
+        floors = np.where(gaussian, gaps**2 / 12.0, 0.0)
+        return tuple(
+            Column(kind, max(n, 1), float(floor))
+            for kind, n, floor in zip(
+                self.columns.kinds, self.columns.n_categories, floors, strict=True
+            )
+        )
+
+
+def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means and standard deviations of what is observed, safe for very large values."""
+    size = np.nanmax(np.abs(x), axis=0)
+    size[size == 0] = 1.0
+    centre = np.nanmean(x / size, axis=0) * size
+    largest = np.nanmax(np.abs(x - centre), axis=0)
+    # A column that is constant up to rounding has no scale of its own.
+    flat = largest <= 1e-12 * size
+    largest[flat] = 1.0
+    spread = np.nanstd((x - centre) / largest, axis=0) * largest
+    spread[flat] = 1.0
+    return centre, spread

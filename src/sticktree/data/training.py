@@ -1,0 +1,279 @@
+"""The rows of a fit: standardised, weighted, in memory or elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+from sticktree.data import Columns, Table
+from sticktree.data.scaling import Scaling
+from sticktree.data.store import MemoryStore, Store, digest, some_rows
+
+__all__ = ["TrainingData", "expand", "label_every"]
+
+MANY = 100_000  # rows, above which "auto" is the parallel sampler
+SOME = 2_000  # rows that choose a model for all, where there are many
+KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory
+LABEL_BYTES = 500_000_000  # of labels that draws of the parallel sampler keep, of all chains
+LEAST_LABELLED = 4  # draws of each chain that have labels, however many rows there are
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """The rows of a fit.
+
+    A row that occurs several times is several data of the draws and one row of the answers; a row
+    of weight zero is no datum at all.
+
+    Attributes
+    ----------
+    scaling : Scaling
+        Names, kinds and units of the columns.
+    data : float array, shape (N, D)
+        Standardised rows, repeated as their weights say; without rows if these are elsewhere.
+    rows : int array, shape (N,)
+        The row of the user's table that each datum is.
+    outside : float array, shape (n, D)
+        Rows of weight zero, standardised.
+    digest : str
+        The same for the same data only.
+    parallel : bool
+        Whether they are for the parallel sampler.
+    names : tuple of str or None
+        Names of the rows of the table.
+    sampled : (int array, float array) or None
+        Numbers of some rows, and these, standardised, where the rows are not in memory.
+    store : Store or None
+        Where chains of the parallel sampler find the rows while a fit goes on.
+    """
+
+    scaling: Scaling
+    data: FloatArray
+    rows: Rows
+    outside: FloatArray
+    digest: str
+    parallel: bool
+    names: tuple[str, ...] | None = None
+    sampled: tuple[Rows, FloatArray] | None = None
+    store: Store | None = None
+
+    @classmethod
+    def of_table(
+        cls,
+        table: Table,
+        weights: Any,
+        standardize: bool,
+        algorithm: str,
+        scaling: Scaling | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> TrainingData:
+        """Prepare a table in memory; ``scaling`` is that of the last fit, if this one goes on."""
+        rows = expand(1 if weights is None else weights, len(table.values))
+        parallel = is_parallel(algorithm, table.columns, len(rows))
+        whole = np.array_equal(rows, np.arange(len(table.values)))
+        values = table.values if whole else table.values[rows]
+        if scaling is None:
+            measured = Scaling.of_many if parallel else Scaling.of
+            scaling = measured(values, table.columns, standardize)
+        others = table.values[:0] if whole else np.delete(table.values, rows, axis=0)
+        return cls.of_data(
+            scaling,
+            scaling.standardised(values),
+            parallel=parallel,
+            rows=rows,
+            outside=scaling.standardised(others),
+            names=names,
+        )
+
+    @classmethod
+    def of_data(
+        cls,
+        scaling: Scaling,
+        data: FloatArray,
+        *,
+        parallel: bool,
+        rows: Rows | None = None,
+        outside: FloatArray | None = None,
+        names: tuple[str, ...] | None = None,
+    ) -> TrainingData:
+        """Return standardised data in memory; by default each is a row of its own."""
+        return cls(
+            scaling,
+            data,
+            np.arange(len(data)) if rows is None else rows,
+            data[:0] if outside is None else outside,
+            digest(data),
+            parallel,
+            names,
+            store=MemoryStore(data) if parallel else None,
+        )
+
+    @classmethod
+    def of_store(cls, scaling: Scaling, store: Store) -> TrainingData:
+        """Return rows that a store has, in memory or elsewhere; they are for many rows."""
+        n_rows, n_columns = store.shape
+        none = np.empty((0, n_columns))
+        data, sampled = none, None
+        if isinstance(store, MemoryStore):
+            data = store.data
+        else:
+            picked = some_rows(store, KEPT)
+            sampled = picked.number.astype(np.int64), picked.y
+        return cls(
+            scaling,
+            data,
+            np.arange(n_rows),
+            none,
+            store.digest(),
+            parallel=True,
+            sampled=sampled,
+            store=store,
+        )
+
+    def without_store(self) -> TrainingData:
+        """Return what is kept when chains have ended: they have the rows that they need."""
+        return replace(self, store=None)
+
+    @property
+    def algorithm(self) -> str:
+        """The sampler that the rows are for."""
+        return "parallel" if self.parallel else "gibbs"
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether all rows are in the memory of this process."""
+        return self.sampled is None
+
+    @property
+    def n_data(self) -> int:
+        """Number of data: rows, each as often as its weight says."""
+        return len(self.rows)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Number of rows of the user's table."""
+        if not len(self.outside):  # then all rows are data, at least once
+            return int(self.rows.max()) + 1
+        return len(np.unique(self.rows)) + len(self.outside)
+
+    @cached_property
+    def rows_outside(self) -> Rows:
+        """Numbers of the rows of weight zero."""
+        if not len(self.outside):
+            return np.empty(0, dtype=np.int64)
+        return np.setdiff1d(np.arange(self.n_rows), self.rows)
+
+    @cached_property
+    def fitted_rows(self) -> Rows:
+        """Numbers of the rows that are data, in increasing order."""
+        return self._first[0]
+
+    @cached_property
+    def first_data(self) -> Rows:
+        """The first datum of each of the fitted rows."""
+        return self._first[1]
+
+    @cached_property
+    def _first(self) -> tuple[Rows, Rows]:
+        if np.array_equal(self.rows, np.arange(len(self.rows))):  # far faster than to sort
+            return self.rows, self.rows
+        kept, first = np.unique(self.rows, return_index=True)
+        return kept, first
+
+    def data_of(self, rows: npt.ArrayLike | None) -> Rows:
+        """Return the first datum of each row asked for; None asks for all that were fitted."""
+        if rows is None:
+            return self.first_data
+        asked = np.asarray(rows)
+        known = np.issubdtype(asked.dtype, np.integer) and np.isin(asked, self.fitted_rows)
+        if asked.ndim != 1 or not np.all(known):
+            raise ValueError(
+                f"rows must be numbers of rows that were fitted, from 0 to {self.n_rows - 1}, "
+                f"got {rows!r}"
+            )
+        return self.first_data[np.searchsorted(self.fitted_rows, asked)]
+
+    def table(self) -> FloatArray:
+        """Return the rows of the user's table as numbers, all of them; see `Scaling.restored`."""
+        table = np.empty((self.n_rows, self.data.shape[1]))
+        table[self.rows] = self.data
+        table[self.rows_outside] = self.outside
+        return self.scaling.restored(table)
+
+    def at_hand(self) -> tuple[Rows, FloatArray]:
+        """Return numbers of rows and these, all of them, or a sample if they are not in memory."""
+        if self.sampled is None:
+            return np.arange(self.n_rows), self.table()
+        return self.sampled[0], self.scaling.restored(self.sampled[1])
+
+    def some(self) -> FloatArray:
+        """Return data that choose a model: all, or some where there are many."""
+        if not self.parallel:
+            return self.data
+        store = self.store or (MemoryStore(self.data) if self.in_memory else None)
+        if store is None:
+            raise ValueError("the rows of the fit are not in memory, and its chains have ended")
+        return some_rows(store, SOME).y
+
+
+def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
+    """Tell whether rows are for the parallel sampler; raise an error if they cannot be."""
+    others = sorted(set(columns.kinds) - {"gaussian"})
+    if algorithm == "parallel" and others:
+        raise ValueError(
+            f'algorithm="parallel" is for gaussian and lognormal columns only, got '
+            f'{", ".join(others)}; say algorithm="gibbs"'
+        )
+    return algorithm == "parallel" or (algorithm == "auto" and not others and n_rows > MANY)
+
+
+def label_every(n_rows: int, n_draws: int, n_chains: int) -> int:
+    """Return which draws of the parallel sampler keep labels, so that these fit into memory."""
+    most = max(LABEL_BYTES // (2 * n_rows * n_chains), LEAST_LABELLED)
+    return max(-(-n_draws // most), 1)
+
+
+def expand(weights: Any, n_rows: int) -> npt.NDArray[np.int64]:
+    """Return the rows, each repeated as often as its weight says; weight 0 leaves a row out.
+
+    Examples
+    --------
+    >>> from sticktree.data.training import expand
+    >>> expand([2, 0, 1], 3)
+    array([0, 0, 2])
+    """
+    try:
+        counts = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be a number for each row, got {weights!r}") from None
+    if counts.ndim == 0:
+        counts = np.full(n_rows, float(counts))
+    if counts.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have one number for each of the {n_rows} rows, got an array of "
+            f"shape {counts.shape}"
+        )
+    _refuse(counts, ~np.isfinite(counts), "weights must be finite")
+    _refuse(counts, counts < 0, "weights must be at least 0")
+    _refuse(
+        counts,
+        counts != np.floor(counts),
+        "weights count how often a row occurs, so they must be whole numbers; to use importance or "
+        "sampling weights, round them after scaling, or draw rows in proportion to them",
+    )
+    if not counts.any():
+        raise ValueError("sample_weight is zero for every row: no data are left")
+    return np.repeat(np.arange(n_rows), counts.astype(np.int64))
+
+
+def _refuse(counts: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool], words: str) -> None:
+    rows = np.flatnonzero(wrong)
+    if rows.size:
+        raise ValueError(f"sample_weight[{rows[0]}] = {counts[rows[0]]:g}: {words}")

@@ -1,0 +1,378 @@
+"""What a fitted mixture says: attributes, clusters of its rows, answers about new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.data import Columns
+from sticktree.data.sources.dask import is_dask
+from sticktree.display import html
+from sticktree.estimators.reading import chunkwise, lazily, read_rows
+from sticktree.fit import Fit
+from sticktree.inference.drift import Stream
+from sticktree.inference.runner import seed_sequence
+from sticktree.inference.selection import Selection
+from sticktree.posterior.diagnostics import Diagnosis
+from sticktree.posterior.draws import Posterior
+from sticktree.posterior.loo import LeaveOneOut
+from sticktree.posterior.stacking import Stack
+from sticktree.tree import Tree
+
+__all__ = ["FittedMixture"]
+
+MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
+
+
+class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A mixture that has been fitted: everything is read from one attribute, ``fit_``.
+
+    Attributes
+    ----------
+    fit_ : Fit
+        The result of the fit; there is none before.
+    """
+
+    fit_: Fit
+
+    # ---- what was learned ------------------------------------------------------------------------
+
+    @property
+    def posterior_(self) -> Posterior:
+        """All draws."""
+        return self.fit_.posterior
+
+    @property
+    def tree_(self) -> Tree:
+        """The consensus of all draws."""
+        return self.fit_.tree
+
+    @property
+    def level_(self) -> int:
+        """The level of the flat clusters."""
+        return self.fit_.level
+
+    @property
+    def labels_(self) -> IntArray:
+        """Flat clusters at ``level_``."""
+        return self.fit_.labels
+
+    @property
+    def confidence_(self) -> FloatArray:
+        """Posterior probability of each row to be with the others of its cluster."""
+        return self.fit_.confidence
+
+    @property
+    def diagnosis_(self) -> Diagnosis:
+        """R-hat and effective sample sizes."""
+        return self.fit_.diagnosis
+
+    @property
+    def depth_(self) -> int:
+        """The depth of the model that was fitted."""
+        return self.fit_.depth
+
+    @property
+    def covariance_type_(self) -> str:
+        """The form of the covariance of the model that was fitted."""
+        return self.fit_.model.covariance_type
+
+    @property
+    def leaf_noise_(self) -> str:
+        """Whether leaves share their noise in the model that was fitted."""
+        return self.fit_.model.leaf_noise
+
+    @property
+    def algorithm_(self) -> str:
+        """The sampler that was used."""
+        return self.fit_.training.algorithm
+
+    @property
+    def selection_(self) -> Selection | None:
+        """The models it was chosen from."""
+        return self.fit_.selection
+
+    @property
+    def columns_(self) -> Columns:
+        """Names and kinds of the columns."""
+        return self.fit_.columns
+
+    @property
+    def stream_(self) -> Stream:
+        """The batches that :meth:`partial_fit` has taken in."""
+        if self.fit_.stream is None:
+            raise AttributeError("stream_ is for mixtures that were fitted by partial_fit")
+        return self.fit_.stream
+
+    @property
+    def data_(self) -> FloatArray:
+        """The rows of the fit as numbers: categories are codes, lognormal columns logarithms."""
+        if not self.fit_.training.in_memory:
+            raise AttributeError(
+                "data_ is for fits of rows in memory; the rows of this one are elsewhere, and "
+                "rows_at_hand() has some of them"
+            )
+        return self.fit_.training.table()
+
+    def rows_at_hand(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
+        """Return numbers of rows of the fit, and these rows as in ``data_``.
+
+        They are all rows, or a sample if the rows of the fit are not in memory.
+        """
+        return self.fit_.training.at_hand()
+
+    # ---- the rows of the fit ---------------------------------------------------------------------
+
+    def cluster(
+        self,
+        level: int | None = None,
+        n_clusters: int | None = None,
+        loss: Literal["vi", "binder"] = "vi",
+        nested: bool = False,
+    ) -> IntArray:
+        """Return flat clusters of the rows of the fit: those of least posterior expected loss.
+
+        Parameters
+        ----------
+        level : int or None, default=None
+            Level of the draws' trees whose clusters are to be met. None is that of ``labels_``; if
+            ``n_clusters`` is given, it is the level that has about so many branches.
+        n_clusters : int or None, default=None
+            Exactly so many clusters; None takes as many as lose least.
+        loss : {"vi", "binder"}, default="vi"
+            Variation of information, or Binder's loss: pairs on which two clusterings disagree.
+        nested : bool, default=False
+            Only cuts of ``tree_``, so that each cluster is one of its branches.
+
+        Returns
+        -------
+        int array, shape (n_samples,)
+            Numbered from 0, in the order of the tree.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 1, (30, 2)), rng.normal(8, 1, (30, 2))])
+        >>> mixture = DFPMixture(n_warmup=200, n_draws=200, random_state=0).fit(X)
+        >>> np.bincount(mixture.cluster(n_clusters=2))
+        array([30, 30])
+        """
+        check_is_fitted(self)
+        return self.fit_.cluster(level, n_clusters, loss, nested)
+
+    def coclustering(
+        self, rows: npt.ArrayLike | None = None, level: int | None = None
+    ) -> npt.NDArray[np.float32]:
+        """Return the posterior probability of each pair of rows to be in one cluster at a level.
+
+        Parameters
+        ----------
+        rows : array of int or None, default=None
+            The rows of the fit to compare; None is all.
+        level : int or None, default=None
+            Level of the tree; None is that of ``labels_``.
+        """
+        check_is_fitted(self)
+        return self.fit_.coclustering(rows, level)
+
+    def meeting_times(self, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
+        """Return the posterior mean of the level at which each pair of rows meets."""
+        check_is_fitted(self)
+        return self.fit_.meeting_times(rows)
+
+    # ---- new rows --------------------------------------------------------------------------------
+
+    @chunkwise
+    def score_samples(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+        """Return the log predictive density of every row, in the user's units.
+
+        Of a row with missing entries that is the density of those observed, and 0 if there are
+        none. Of a dask array or DataFrame the answer is a dask array, computed when it is asked
+        for; so it is with :meth:`predict_proba`, :meth:`predict` and :meth:`transform`.
+        """
+        check_is_fitted(self)
+        if is_dask(X):
+            return lazily(self, "score_samples", X, np.float64)
+        return self.fit_.log_density(self._asked(X))
+
+    def score(self, X: npt.ArrayLike, y: object = None) -> float:  # noqa: N803
+        """Return the mean log predictive density of the rows."""
+        return float(self.score_samples(X).mean())
+
+    def loo(self) -> LeaveOneOut:
+        """Return the leave-one-out predictive density of the data, in the user's units.
+
+        Of every draw it takes the density of each row given all others; Pareto-smoothed importance
+        weights turn those into what a fit without the row would have predicted. Its k-hat says for
+        which rows that is not to be trusted.
+        """
+        check_is_fitted(self)
+        return self.fit_.loo()
+
+    def stack(self) -> Stack:
+        """Return the models of ``selection_`` as one density, weighted by how well they predict.
+
+        The weights maximise the leave-one-out density of the mixture. The draws are those of the
+        short chains that the choice was made by, so nothing is fitted again.
+        """
+        check_is_fitted(self)
+        return self.fit_.stack()
+
+    @chunkwise
+    def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
+        """Return the probability of every row to be with each cluster at a level."""
+        check_is_fitted(self)
+        level = self.fit_.checked_level(level)
+        if is_dask(X):
+            width = self.fit_.n_clusters(level)
+            return lazily(self, "predict_proba", X, np.float64, width, level=level)
+        return self.fit_.memberships(self._asked(X), [level])[0]
+
+    @chunkwise
+    def predict(self, X: npt.ArrayLike, level: int | None = None) -> IntArray:  # noqa: N803
+        """Return the most probable cluster of every row at a level."""
+        check_is_fitted(self)
+        level = self.fit_.checked_level(level)
+        if is_dask(X):
+            self.fit_.flat(level)  # here, and not once for each partition
+            return lazily(self, "predict", X, np.int32, level=level)
+        return np.asarray(self.predict_proba(X, level).argmax(axis=1), dtype=np.int32)
+
+    @chunkwise
+    def transform(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+        """Return the soft membership of every row in every cluster, level by level."""
+        check_is_fitted(self)
+        levels = list(range(1, self.fit_.model.depth + 1))
+        if is_dask(X):
+            width = sum(map(self.fit_.n_clusters, levels))
+            return lazily(self, "transform", X, np.float64, width)
+        return np.hstack(self.fit_.memberships(self._asked(X), levels))
+
+    def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
+        """Return a name for every column of ``transform``: level and number of the cluster."""
+        check_is_fitted(self)
+        names = [
+            f"level{level}_{k}"
+            for level in range(1, self.fit_.model.depth + 1)
+            for k in range(self.fit_.n_clusters(level))
+        ]
+        return np.array(names, dtype=object)
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+        """Draw rows from the predictive distribution, in the user's units."""
+        check_is_fitted(self)
+        n_samples = check_integer("n_samples", n_samples, minimum=1)
+        rng = np.random.default_rng(seed_sequence(random_state))
+        rows = self.posterior_.predictive.sample(n_samples, rng)
+        return self.columns_.decode(self.fit_.training.scaling.restored(rows))
+
+    def impute(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        n_draws: int | None = None,
+        random_state: Any = None,
+    ) -> Any:
+        """Fill in what is missing (NaN) in every row, given what is observed of it.
+
+        Rows are taken as new ones, also if the mixture was fitted to them.
+
+        Parameters
+        ----------
+        X : array, shape (n_samples, n_features)
+            Rows in the user's units.
+        n_draws : int or None, default=None
+            None fills in posterior means; k returns k draws of all that is missing, whose spread
+            says how uncertain it is.
+        random_state : int, RandomState, Generator or None, default=None
+            The same seed gives the same draws; means have no need of it.
+
+        Returns
+        -------
+        array or data frame, shape (n_samples, n_features)
+            ``X`` without gaps; counts get their means, categories the likeliest one. Draws are an
+            array of shape (n_draws, n_samples, n_features), or a list of data frames.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 1, (30, 2)), rng.normal(8, 1, (30, 2))])
+        >>> X[:5, 0] = np.nan
+        >>> mixture = DFPMixture(n_warmup=200, n_draws=200, random_state=0).fit(X)
+        >>> filled = mixture.impute([[np.nan, 0], [np.nan, 8]])
+        >>> bool(abs(filled[0, 0]) < 2 and abs(filled[1, 0] - 8) < 2)
+        True
+        >>> mixture.impute([[np.nan, 0], [np.nan, 8]], n_draws=50, random_state=0).shape
+        (50, 2, 2)
+        """
+        check_is_fitted(self)
+        given, scaling = read_rows(self, X).values, self.fit_.training.scaling
+        x = scaling.standardised(given)
+        if n_draws is None:
+            full = self.fit_.imputed(x)[None]
+        else:
+            n_draws = check_integer("n_draws", n_draws, minimum=1)
+            rng = np.random.default_rng(seed_sequence(random_state))
+            full = self.fit_.sample_imputed(n_draws, x, rng)
+        # What is observed stays as it came, without rounding.
+        tables = [np.where(np.isnan(given), scaling.restored(f), given) for f in full]
+        index = getattr(X, "index", None)
+        decoded = [self.columns_.decode(table, index) for table in tables]
+        if n_draws is None:
+            return decoded[0]
+        return np.array(decoded) if isinstance(decoded[0], np.ndarray) else decoded
+
+    def _asked(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+        """Return rows that are asked about, in the units of the engine."""
+        return self.fit_.training.scaling.standardised(read_rows(self, X).values)
+
+    # ---- scikit-learn ----------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Tell whether there are draws."""
+        return hasattr(self, "fit_")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that entries may be missing."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _repr_html_inner(self) -> str:
+        """Return scikit-learn's diagram with a summary of the fit beneath."""
+        with self._without_names_of_many():
+            return str(super()._repr_html_inner() + html("fit", self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        """Return the same as a front end prefers it; only text, if scikit-learn is set to that."""
+        with self._without_names_of_many():
+            bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += html("fit", self)
+        return bundle
+
+    @contextmanager
+    def _without_names_of_many(self) -> Iterator[None]:
+        """Let scikit-learn's diagram of very many rows do without the names of new features.
+
+        To name them takes flat clusters at every level, some seconds each. The diagram takes an
+        error as none to show.
+        """
+        slow = hasattr(self, "fit_") and self.fit_.training.n_data > MOST_NAMED
+        if slow:
+            self.__dict__["get_feature_names_out"] = None
+        try:
+            yield
+        finally:
+            if slow:
+                del self.__dict__["get_feature_names_out"]

@@ -1,0 +1,156 @@
+"""Going on with new rows, batch by batch: old rows are kept as sums, and drift is noticed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from sticktree.blas import one_thread
+from sticktree.checks import FloatArray, check_integer, check_not_infinite
+from sticktree.data.sources.dask import is_dask
+from sticktree.data.sources.tables import ChunkedTable
+from sticktree.data.store import MemoryStore
+from sticktree.data.training import TrainingData, label_every
+from sticktree.engine import parallel_chain_of
+from sticktree.engine.draw import Draw
+from sticktree.errors import warn_caller
+from sticktree.estimators.fitting import fit_rows
+from sticktree.estimators.reading import read_rows, row_names
+from sticktree.fit import Fit
+from sticktree.inference.drift import Batch, DriftWarning, Stream, foresee
+from sticktree.inference.packing import pack_chain, unpack_chain
+from sticktree.inference.parameters import draws_depend_on
+from sticktree.inference.progress import watching
+from sticktree.inference.runner import Run, Schedule, Workers, sample
+
+if TYPE_CHECKING:
+    from sticktree.engine.bulk.chain import ParallelChain
+
+__all__ = ["first_batch", "partial_fit_rows"]
+
+FREE = frozenset({"n_warmup", "thin", "algorithm"})  # parameters that may change between batches
+
+
+def partial_fit_rows(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # noqa: N803
+    """Fit the first batch, or take in another; see :meth:`sticktree.DFPMixture.partial_fit`."""
+    if not hasattr(estimator, "fit_"):
+        fit = fit_rows(estimator, X, None, "parallel")
+        stream = Stream((first_batch(fit.posterior.draws),))
+        return replace(fit, stream=stream).with_summaries(fit.summaries())
+    last: Fit = estimator.fit_
+    schedule = Schedule(
+        check_integer("n_warmup", n_warmup, minimum=0),
+        check_integer("n_draws", n_draws, minimum=1),
+        check_integer("thin", estimator.thin, minimum=1),
+    )
+    workers = Workers.of(estimator.n_chains, estimator.n_jobs)
+    _check_stream(estimator, last)
+    scaling = last.training.scaling
+    x = scaling.standardised(_read_batch(estimator, X))
+    training = TrainingData.of_data(scaling, x, parallel=True, names=row_names(X))
+    every = label_every(len(x), n_draws, workers.n_chains)
+    schedule = replace(schedule, label_every=every)
+    with one_thread():
+        foreseen = foresee(x, last.posterior.predictive, scaling)
+        runs = _followed(last, training, workers)
+        with watching(estimator.progress, len(runs), schedule) as watch:
+            finished = sample(runs, schedule, workers.n_jobs, watch)
+    if not finished:
+        raise KeyboardInterrupt("interrupted: the batch was not taken in")
+    before, after = last.posterior.draws, [draw for run in runs for draw in run.draws]
+    known = last.stream or Stream((first_batch(before),))
+    batch = Batch(
+        batch=len(known),
+        rows=len(x),
+        log_density=foreseen.log_density,
+        expected=foreseen.expected,
+        error=foreseen.error,
+        z=foreseen.z,
+        leaves_before=_n_leaves(before),
+        leaves_after=_n_leaves(after),
+        new_share=_new_share(after),
+    )
+    sampled = replace(last.sampled, runs=runs, schedule=schedule, finished=True)
+    fit = replace(
+        last,
+        training=training.without_store(),
+        sampled=sampled,
+        asked_level=estimator.level,
+        stream=known.plus(batch),
+    ).summarised()
+    if batch.drifted:
+        warn_caller(batch.warning(), DriftWarning)
+    return fit
+
+
+def first_batch(draws: Sequence[Draw]) -> Batch:
+    """Return the record of the batch that a mixture was fitted to."""
+    nan = math.nan
+    return Batch(0, draws[0].n_data, nan, nan, nan, nan, nan, _n_leaves(draws), 1.0)
+
+
+def _check_stream(estimator: Any, last: Fit) -> None:
+    """Raise an error if something is in the way of a further batch."""
+    others = sorted(set(last.columns.kinds) - {"gaussian"})
+    if others:
+        raise ValueError(
+            f"partial_fit is for gaussian and lognormal columns only, got {', '.join(others)}"
+        )
+    if not last.training.in_memory:
+        raise ValueError(
+            "partial_fit must follow a fit to rows in memory, got one to rows that are "
+            "elsewhere; call partial_fit from the first batch on"
+        )
+    for name, text in draws_depend_on(estimator.get_params()).items():
+        if name not in FREE and text != last.parameters[name]:
+            raise ValueError(
+                f"{name} must be that of the first batch, {last.parameters[name]}, when "
+                f"partial_fit goes on, got {text}"
+            )
+
+
+def _read_batch(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
+    if is_dask(X) or isinstance(X, ChunkedTable):
+        raise TypeError(
+            f"X must be rows in memory, got {type(X).__name__}; give its pieces one by one"
+        )
+    values = read_rows(estimator, X).values
+    if not len(values):
+        raise ValueError("X must have at least one row, got none")
+    return check_not_infinite("X", values)
+
+
+def _followed(last: Fit, training: TrainingData, workers: Workers) -> list[Run]:
+    """Return copies of all chains that go on with new rows."""
+    model, old = last.model, last.training
+    assert training.store is not None
+    jitter = model.jitter(training.data.shape[1])
+    old = replace(old, store=MemoryStore(old.data))  # one for all chains
+    runs = []
+    for run in last.sampled.runs:
+        chain = unpack_chain(pack_chain(run.chain), old, model)
+        if not old.parallel:
+            rows = cast("MemoryStore", old.store).rows(1, jitter)
+            chain = parallel_chain_of(model).following(chain, rows)
+        cast("ParallelChain", chain).follow(training.store.rows(workers.threads_of_chain, jitter))
+        runs.append(Run(chain))
+    return runs
+
+
+def _n_leaves(draws: Sequence[Draw]) -> float:
+    """Return the mean number of leaves: nodes that are no parents."""
+    return float(np.mean([draw.parent.size - np.unique(draw.parent).size for draw in draws]))
+
+
+def _new_share(draws: Sequence[Draw]) -> float:
+    """Return the mean share of rows in leaves that hold rows of the newest batch only."""
+    shares = []
+    for draw in draws:
+        if draw.labelled:
+            here = np.bincount(draw.leaf, minlength=draw.parent.size)
+            shares.append(here[(here > 0) & (here == draw.rows_below())].sum() / draw.n_data)
+    return float(np.mean(shares))

@@ -1,0 +1,232 @@
+"""Rows that an estimator is given, wherever they are: read for a fit, or to be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import validate_data
+
+from sticktree.checks import check_not_infinite, check_observed
+from sticktree.data import Table, read_table
+from sticktree.data.scaling import Scaling
+from sticktree.data.sources.dask import is_dask
+from sticktree.data.sources.tables import CHUNK_ROWS, ChunkedTable, map_table
+from sticktree.data.training import TrainingData
+from sticktree.errors import warn_caller
+from sticktree.fit import Fit
+from sticktree.inference.runner import Workers
+
+if TYPE_CHECKING:
+    from sticktree.engine.bulk.measure import Scale
+
+__all__ = ["ColumnsWarning", "chunkwise", "lazily", "read_rows", "row_names", "training_data"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class ColumnsWarning(UserWarning):
+    """The kinds of columns were inferred; it says how."""
+
+
+def training_data(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    sample_weight: Any,
+    algorithm: str,
+    last: Fit | None,
+) -> TrainingData:
+    """Read the rows of a fit and standardise them, as the last fit did if this one goes on."""
+    scaling = None if last is None else last.training.scaling
+    if is_dask(X):
+        _check_outside(
+            estimator, sample_weight, algorithm, "a dask array or DataFrame", "X.compute()"
+        )
+        return _of_dask(estimator, X, last)
+    if isinstance(X, ChunkedTable):
+        chunks, array = "a table that is read in chunks", "an array in memory"
+        _check_outside(estimator, sample_weight, algorithm, chunks, array)
+        return _of_chunks(estimator, X, scaling)
+    table = read_rows(estimator, X, reset=last is None)
+    return TrainingData.of_table(
+        table, sample_weight, estimator.standardize, algorithm, scaling, row_names(X)
+    )
+
+
+def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa: N803
+    """Read rows in memory, like those of the fit unless ``reset``."""
+    columns = estimator.columns
+    if columns is None and not hasattr(X, "columns"):
+        X = validate_data(  # noqa: N806
+            estimator, X, dtype=np.float64, order="C", reset=reset, ensure_all_finite=False
+        )
+        check_not_infinite("X", X)
+        if reset:
+            check_observed("X", X)
+    else:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not reset:
+        return read_table(X, table=estimator.columns_)
+    table = read_table(X, columns)
+    given = columns if isinstance(columns, dict) else dict(enumerate(columns or ()))
+    if set(table.columns.kinds) != {"gaussian"} and len(given) < len(table.columns):
+        warn_caller(table.columns.describe(), ColumnsWarning)
+    return table
+
+
+def row_names(X: Any) -> tuple[str, ...] | None:  # noqa: N803
+    """Return the names of the rows of a data frame, unless they are only numbered."""
+    index = None if is_dask(X) else getattr(X, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return tuple(map(str, index))
+
+
+# ---- rows outside memory -------------------------------------------------------------------------
+
+
+def _check_outside(
+    estimator: Any, sample_weight: Any, algorithm: str, rows: str, instead: str
+) -> None:
+    """Raise an error if something is asked that cannot be done with rows outside memory.
+
+    ``rows`` is what they are called, and ``instead`` what the other sampler takes.
+    """
+    if algorithm == "gibbs":
+        raise ValueError(
+            f'algorithm must be "parallel" or "auto" for {rows}, got "gibbs"; it takes {instead}'
+        )
+    if sample_weight is not None:
+        raise ValueError(
+            f"sample_weight must be None for {rows}, got {type(sample_weight).__name__}"
+        )
+    columns = estimator.columns
+    kinds = set(columns.values() if isinstance(columns, dict) else columns or ())
+    if kinds - {"gaussian"}:
+        raise ValueError(
+            f"columns must all be gaussian for {rows}, got "
+            f"{', '.join(sorted(map(repr, kinds - {'gaussian'})))}"
+        )
+
+
+def _of_dask(estimator: Any, X: Any, last: Fit | None) -> TrainingData:  # noqa: N803
+    """Prepare a Dask collection where it is; all its columns are gaussian."""
+    from sticktree.data.sources.dask.rows import DaskRows
+    from sticktree.data.sources.dask.session import ClusterLostError
+    from sticktree.data.sources.dask.source import DaskSource
+    from sticktree.data.sources.dask.store import DaskStore
+
+    source = DaskSource.of(X)
+    names = None if source.names is None else X.columns
+    known = None if last is None else last.training.scaling
+    scaling = _scaling_outside(estimator, source.n_columns, names, known, source.measure)
+    store = source.store(scaling.centre, scaling.spread)
+    if last is not None and isinstance(store, DaskStore):
+        rows: Any = last.sampled.runs[0].chain
+        rows = rows.rows
+        of_last = rows.store if isinstance(rows, DaskRows) else None
+        if isinstance(rows, DaskRows) and of_last is None:
+            raise ClusterLostError(
+                "the rows of the last fit stayed on the cluster it was copied from"
+            )
+        if of_last is None or of_last.digest() != store.digest():
+            raise ValueError("X must be the data of the last fit when warm_start=True goes on")
+    return TrainingData.of_store(scaling, store)
+
+
+def _of_chunks(estimator: Any, table: ChunkedTable, known: Scaling | None) -> TrainingData:
+    """Prepare a table that is read in chunks; all its columns are gaussian."""
+    from sticktree.data.sources.prepared import PreparedTable, measure_table
+
+    table.check_numbers()
+    n_threads = Workers.of(estimator.n_chains, estimator.n_jobs).n_threads
+    scaling = _scaling_outside(
+        estimator, table.n_columns, table.names, known, lambda: measure_table(table, n_threads)
+    )
+    store = PreparedTable(table, scaling.centre, scaling.spread, n_threads=n_threads)
+    return TrainingData.of_store(scaling, store)
+
+
+def _scaling_outside(
+    estimator: Any,
+    n_columns: int,
+    names: Sequence[Any] | None,
+    known: Scaling | None,
+    measure: Callable[[], Scale],
+) -> Scaling:
+    """Return units of gaussian columns, measured unless ``known``, and note their names."""
+    alike: Any = np.zeros((1, n_columns))
+    if names is not None:
+        alike = _frame(alike, names)
+    validate_data(estimator, alike, reset=known is None, skip_check_array=True)
+    if known is not None:
+        return known
+    scale = measure()
+    centre, spread = scale.centre, scale.spread
+    if not estimator.standardize:
+        centre, spread = np.zeros_like(centre), np.ones_like(spread)
+    return Scaling(read_table(alike, ["gaussian"] * n_columns).columns, centre, spread)
+
+
+def _frame(rows: npt.NDArray[Any], names: Sequence[Any]) -> Any:
+    from sticktree.data.sources.files import load_pandas
+
+    return load_pandas().DataFrame(rows, columns=list(names))
+
+
+# ---- questions about rows outside memory ---------------------------------------------------------
+
+
+def chunkwise(method: Method) -> Method:
+    """Have a method that answers about each row of ``X`` asked a chunk of rows at a time.
+
+    So it is for a table that is read in chunks, and for a memory map with many rows. Rows of a
+    table with names come as data frames if the estimator was fitted to names.
+    """
+
+    @wraps(method)
+    def asked(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:  # noqa: N803
+        from sticktree.data.sources.formats import open_table
+
+        if isinstance(X, np.memmap):
+            if X.ndim != 2 or len(X) <= CHUNK_ROWS or X.dtype.kind not in "fiu":
+                return method(self, X, *arguments, **options)
+        elif not isinstance(X, ChunkedTable):
+            return method(self, X, *arguments, **options)
+        names = getattr(X, "names", None)
+        if not hasattr(self, "feature_names_in_"):
+            names = None
+
+        def answer(rows: npt.NDArray[Any]) -> Any:
+            return method(
+                self, rows if names is None else _frame(rows, names), *arguments, **options
+            )
+
+        return map_table(open_table(X), answer)
+
+    return asked  # type: ignore[return-value]
+
+
+def lazily(
+    estimator: Any,
+    method: str,
+    X: Any,  # noqa: N803
+    dtype: npt.DTypeLike,
+    width: int | None = None,
+    **options: Any,
+) -> npt.NDArray[Any]:
+    """Return what a method says of each partition of a Dask collection, as a dask array.
+
+    ``width`` is the number of columns of the answer; None is one entry for each row.
+    """
+    from sticktree.data.sources.dask.lazy import map_rows
+
+    light = copy(estimator)
+    light.fit_ = estimator.fit_.to_be_sent(with_labels=method != "score_samples")
+    answer = partial(getattr(light, method), **options)
+    lazy: npt.NDArray[Any] = map_rows(X, answer, dtype, width)  # as good as one
+    return lazy

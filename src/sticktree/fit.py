@@ -1,0 +1,326 @@
+"""The result of a fit: the model, its rows, the draws, and what they say of rows old and new."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.data import Columns
+from sticktree.data.training import TrainingData
+from sticktree.engine.draw import Draw
+from sticktree.inference.drift import Stream
+from sticktree.inference.fitting import Sampled
+from sticktree.inference.parameters import check_level
+from sticktree.inference.selection import Selection
+from sticktree.model import Model
+from sticktree.posterior.clusterings import coclustering, confidence, labels_at, spread
+from sticktree.posterior.consensus import consensus_tree, meeting_times
+from sticktree.posterior.diagnostics import Diagnosis, diagnose
+from sticktree.posterior.draws import Posterior
+from sticktree.posterior.flat import best_level, flat_clustering
+from sticktree.posterior.loo import LeaveOneOut, leave_one_out
+from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
+from sticktree.posterior.stacking import Stack
+from sticktree.tree import Tree
+
+__all__ = ["SUMMARIES", "Fit"]
+
+AT_ONCE = 2_000_000
+"""Up to so many rows a fit ends with summaries; above, they are made when first asked for."""
+SUMMARIES = ("diagnosis", "whole_tree", "tree", "level", "labels", "confidence")
+"""The cached properties that files keep."""
+LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
+VOTES = 101  # draws that decide on a missing category
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The frozen result of a fit.
+
+    A row that occurs several times is several data of the draws and one row of the answers.
+
+    Attributes
+    ----------
+    training : TrainingData
+        The rows: scaling, weights, names, digest.
+    sampled : Sampled
+        The model, what it was chosen from, and the chains to go on with.
+    asked_level : int or None
+        The level of the flat clusters that was asked for; None leaves it to the draws.
+    parameters : dict of str
+        The parameters, as text, that must stay the same for the chains to go on.
+    stream : Stream or None
+        The batches that were taken in one by one.
+    """
+
+    training: TrainingData
+    sampled: Sampled
+    asked_level: int | None
+    parameters: dict[str, str]
+    stream: Stream | None = None
+
+    # ---- what was fitted -------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Model:
+        """The model."""
+        return self.sampled.model
+
+    @property
+    def selection(self) -> Selection | None:
+        """The models it was chosen from."""
+        return self.sampled.selection
+
+    @property
+    def columns(self) -> Columns:
+        """Names and kinds of the columns."""
+        return self.training.scaling.columns
+
+    @property
+    def depth(self) -> int:
+        """How often the stick breaks."""
+        return self.model.depth + self.model.private_step
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """All draws."""
+        chains = [run.draws for run in self.sampled.runs]
+        return Posterior(chains, self.model, self.training)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """R-hat and effective sample sizes."""
+        return diagnose(self.posterior)
+
+    # ---- the rows of the fit ---------------------------------------------------------------------
+
+    @cached_property
+    def whole_tree(self) -> Tree:
+        """The consensus tree of the data, in which rows occur as often as their weights say."""
+        return consensus_tree(self.posterior.labelled, self.depth)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The consensus tree of the rows, with their names if they have any."""
+        whole, rows = self.whole_tree, self.training.fitted_rows
+        tree = whole
+        if len(rows) < self.training.n_data:
+            leaf = whole.leaf[self.training.first_data]
+            tree = Tree(whole.parent, leaf, time=whole.time, support=whole.support)
+            tree = tree.pruned().compressed()
+        names = self.training.names
+        return tree if names is None else tree.annotated(names=[names[row] for row in rows])
+
+    @cached_property
+    def level(self) -> int:
+        """The level of the flat clusters."""
+        if self.asked_level is not None:
+            return self.asked_level
+        return best_level(self.posterior.labelled, self.model.depth, self.whole_tree)
+
+    @cached_property
+    def labels(self) -> IntArray:
+        """Flat clusters of the rows."""
+        return self._of_rows(self.flat(self.level), self.level)
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        """Posterior probability of each row to be with the others of its cluster."""
+        labels, level, training = self.flat(self.level), self.level, self.training
+        certain = np.empty(training.n_rows)
+        certain[training.rows] = confidence(labels, labels_at(self.posterior.labelled, level))
+        if len(training.outside):
+            (shares,) = self.memberships(training.outside, [level])
+            certain[training.rows_outside] = shares.max(axis=1)
+        return certain
+
+    def summarised(self, most: int | None = None) -> Fit:
+        """Return the fit with its summaries computed, unless it has more data than ``most``.
+
+        None is 2,000,000. Of more, only the diagnosis is computed now.
+        """
+        most = AT_ONCE if most is None else most
+        for name in SUMMARIES if self.training.n_data <= most else SUMMARIES[:1]:
+            getattr(self, name)
+        return self
+
+    def summaries(self) -> dict[str, Any]:
+        """Return the summaries that are known by now."""
+        return {name: vars(self)[name] for name in SUMMARIES if name in vars(self)}
+
+    def with_summaries(self, summaries: Mapping[str, Any]) -> Fit:
+        """Return a copy that knows its summaries already."""
+        known = replace(self)
+        vars(known).update({name: summaries[name] for name in SUMMARIES if name in summaries})
+        return known
+
+    @cached_property
+    def _flat(self) -> dict[int, IntArray]:
+        return {}
+
+    def flat(self, level: int) -> IntArray:
+        """Return the flat clusters of the data at a level, which are known from then on."""
+        if level not in self._flat:
+            draws = labels_at(self.posterior.labelled, level)
+            self._flat[level] = flat_clustering(draws, tree=self.whole_tree)
+        return self._flat[level]
+
+    def checked_level(self, level: int | None = None) -> int:
+        """Return the level asked for, or else that of the labels."""
+        if level is None:
+            return self.level
+        check_level(level, self.model.depth)
+        return level
+
+    def cluster(
+        self,
+        level: int | None = None,
+        n_clusters: int | None = None,
+        loss: Literal["vi", "binder"] = "vi",
+        nested: bool = False,
+    ) -> IntArray:
+        """Return flat clusters of the rows; see :meth:`sticktree.DFPMixture.cluster`."""
+        if level is None and n_clusters is not None:
+            level = self._level_of(check_integer("n_clusters", n_clusters, minimum=1))
+        level = self.checked_level(level)
+        labels = flat_clustering(
+            labels_at(self.posterior.labelled, level),
+            n_clusters=n_clusters,
+            loss=loss,
+            tree=self.whole_tree,
+            nested=nested,
+        )
+        return self._of_rows(labels, level)
+
+    def coclustering(
+        self, rows: npt.ArrayLike | None = None, level: int | None = None
+    ) -> npt.NDArray[np.float32]:
+        """Return the posterior probability of pairs of rows to be in one cluster at a level."""
+        draws = labels_at(self.posterior.labelled, self.checked_level(level))
+        return coclustering(draws, self.training.data_of(rows))
+
+    def meeting_times(self, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
+        """Return the posterior mean of the level at which each pair of rows meets."""
+        return meeting_times(self.posterior.labelled, self.training.data_of(rows))
+
+    def _level_of(self, n_clusters: int) -> int:
+        """Return the level with about so many branches, in the mean over draws."""
+        depth = self.model.depth
+        sizes = np.mean([draw.nodes_per_level(depth) for draw in self.posterior.draws], axis=0)
+        return 1 + int(np.argmin(np.abs(np.log(sizes) - np.log(n_clusters))))
+
+    def _of_rows(self, labels: IntArray, level: int) -> IntArray:
+        """Return labels of the rows from those of the data; others go where they probably are."""
+        training = self.training
+        of_rows = np.empty(training.n_rows, dtype=np.int32)
+        # In reverse, so that the first of equal rows decides.
+        of_rows[training.rows[::-1]] = labels[::-1]
+        if len(training.outside):
+            (shares,) = self.posterior.predictive.labelled.memberships(
+                training.outside, {level: labels}
+            )
+            of_rows[training.rows_outside] = shares.argmax(axis=1)
+        return of_rows
+
+    # ---- new rows, standardised ------------------------------------------------------------------
+
+    def log_density(self, x: FloatArray) -> FloatArray:
+        """Return the log predictive density of every row, in the user's units."""
+        return self.posterior.predictive.log_density(x) + self.training.scaling.log_units(x)
+
+    def memberships(self, x: FloatArray, levels: list[int]) -> list[FloatArray]:
+        """Return the probability of new rows to be with each flat cluster, level by level."""
+        clusters = {level: self.flat(level) for level in levels}
+        return self.posterior.predictive.labelled.memberships(x, clusters)
+
+    def n_clusters(self, level: int) -> int:
+        """Return the number of flat clusters at a level."""
+        return int(self.flat(level).max()) + 1
+
+    def imputed(self, x: FloatArray) -> FloatArray:
+        """Return rows without gaps: means, and the likeliest category, by a vote of many draws."""
+        full = self.posterior.predictive.imputed(x)
+        codes = [k for k, kind in enumerate(self.columns.kinds) if kind == "categorical"]
+        if np.isnan(x[:, codes]).any():
+            votes = self.sample_imputed(VOTES, x, np.random.default_rng(0))
+            for k in codes:
+                categories = range(self.columns.n_categories[k])
+                counts = [(votes[:, :, k] == category).sum(axis=0) for category in categories]
+                full[:, k] = np.argmax(counts, axis=0)
+        return full
+
+    def sample_imputed(self, n: int, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Return ``n`` copies of rows with draws of what is missing."""
+        return self.posterior.predictive.sample_imputed(n, x, rng)
+
+    # ---- how good the model is -------------------------------------------------------------------
+
+    def loo(self) -> LeaveOneOut:
+        """Return the leave-one-out predictive density of the data, in the user's units."""
+        size = min(self.posterior.n_draws, LOO_DRAWS)
+        used = [
+            NumberedDraw(k, number, chain[number])
+            for k, chain in enumerate(self.posterior.chains)
+            for number in spread(range(len(chain)), size)
+        ]
+        predictive = PosteriorPredictive(used, self.model, self.training.data)
+        units = self.training.scaling.log_units(self.training.data)
+        return leave_one_out(predictive.leave_one_out()[None] + units)
+
+    def stack(self) -> Stack:
+        """Return the models of the selection as one density, weighted by how well they predict."""
+        if self.selection is None:
+            raise ValueError(
+                'stack needs several models: fit with covariance_type="auto", '
+                f"got {self.model.covariance_type!r}"
+            )
+        weights = {name: w for name, w in self.selection.weights.items() if w > 1e-3}
+        total, data = sum(weights.values()), self.training.some()
+        predictives = {
+            name: PosteriorPredictive(
+                [NumberedDraw(0, k, draw) for k, draw in enumerate(self.selection.draws[name])],
+                self.selection.models[name],
+                data,
+            )
+            for name in weights
+        }
+        weights = {name: w / total for name, w in weights.items()}
+        return Stack(weights, predictives, self.training.scaling)
+
+    def to_be_sent(self, with_labels: bool) -> Fit:
+        """Return a fit with no more than answers about new rows need, to be sent to workers.
+
+        Without labels, where draws have kept the sums of their leaves, no data are needed.
+        """
+        training = replace(
+            self.training,
+            rows=self.training.rows[:0],
+            outside=self.training.outside[:0],
+            names=None,
+            sampled=None,
+        )
+        chains = self.posterior.chains
+        if (
+            not with_labels
+            and len(self.posterior)
+            and "sums_n" in self.posterior.draws[0].parameters
+        ):
+            training = replace(training, data=training.data[:0])
+            chains = [[_without_labels(draw) for draw in chain] for chain in chains]
+        light = replace(
+            self, training=training, sampled=replace(self.sampled, runs=[], selection=None)
+        )
+        vars(light)["posterior"] = Posterior(chains, self.model, training)
+        if with_labels:
+            vars(light).update(level=self.level, _flat=self._flat)
+        return light
+
+
+def _without_labels(draw: Draw) -> Draw:
+    return replace(draw, leaf=draw.leaf[:0]) if draw.counts is not None else draw

@@ -1,0 +1,284 @@
+"""The facts of a fit, each computed once and in the user's units, for all who show them.
+
+>>> import numpy as np
+>>> from sticktree import DFPMixture
+>>> from sticktree.present.findings import Findings
+>>> rng = np.random.default_rng(0)
+>>> X = np.concatenate([rng.normal(0, 1, (20, 2)), rng.normal(9, 1, (20, 2))])
+>>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2, n_warmup=50,
+...                      n_draws=200, random_state=0).fit(X)
+>>> found = Findings(mixture)
+>>> sum(cluster.n_rows for cluster in found.clusters)
+40
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.errors import ParameterError
+from sticktree.present.table import Table, Trait
+from sticktree.present.words import draws_in_words, many
+
+if TYPE_CHECKING:
+    from sticktree.estimators.mixture import DFPMixture
+    from sticktree.posterior.diagnostics import Verdict
+    from sticktree.tree import Tree
+
+__all__ = ["Classes", "Cluster", "Findings"]
+
+COVARIANCES = {"full": "full", "diag": "diagonal", "spherical": "spherical"}
+NOISES = {"shared": "the same noise at all leaves", "own": "each leaf with its own noise"}
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Known classes of rows: ``names[code[i]]``, or none where the code is −1."""
+
+    code: npt.NDArray[np.int64]
+    names: list[str]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Classes:
+        """Give classes of any kind numbers, in their order; None, NaN and blanks are no class."""
+        known = [None if _is_missing(cell) else cell for cell in values]
+        distinct = {cell for cell in known if cell is not None}
+        try:
+            ordered = sorted(distinct)
+        except TypeError:
+            ordered = sorted(distinct, key=lambda cell: (str(type(cell)), str(cell)))
+        place = {cell: k for k, cell in enumerate(ordered)}
+        code = [-1 if cell is None else place[cell] for cell in known]
+        return cls(np.array(code, dtype=np.int64), [_name(cell) for cell in ordered])
+
+    def count(self, rows: npt.NDArray[Any]) -> dict[str, int]:
+        """Return how many of some rows are of each class, the most frequent first."""
+        known = self.code[rows]
+        number = np.bincount(known[known >= 0], minlength=len(self.names))
+        order = np.argsort(-number, kind="stable")
+        return {self.names[k]: int(number[k]) for k in order if number[k]}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One flat cluster.
+
+    Attributes
+    ----------
+    number, n_rows : int
+        Its number, and how many rows it has.
+    confidence : float
+        Mean posterior probability that a row of it is with the others of it.
+    traits : list of Trait
+        In what columns it differs most from all rows.
+    classes : dict of int
+        How many of its rows are of each known class, the most frequent first.
+    """
+
+    number: int
+    n_rows: int
+    confidence: float
+    traits: list[Trait]
+    classes: dict[str, int]
+
+
+class Findings:
+    """What a fit found.
+
+    Parameters
+    ----------
+    fit : DFPMixture
+        A fitted mixture.
+    names : sequence, length n_samples, or None, default=None
+        Names of its rows; by default those of its tree.
+    classes : sequence, length n_samples, or None, default=None
+        Known classes of its rows, None where they are not known.
+    by_level : sequence of int arrays, optional
+        The flat clusters at levels 1 to the last, if they are known already.
+    """
+
+    def __init__(
+        self,
+        fit: DFPMixture,
+        *,
+        names: Sequence[Any] | None = None,
+        classes: Sequence[Any] | None = None,
+        by_level: Sequence[npt.NDArray[Any]] | None = None,
+    ) -> None:
+        self.fit = fit
+        self.n_rows = len(fit.labels_)
+        self._names = self._of_rows("names", names)
+        known = self._of_rows("classes", classes)
+        self.classes = None if known is None else Classes.of(known)
+        if by_level is not None:
+            self.by_level = list(by_level)
+
+    def _of_rows(self, name: str, given: Sequence[Any] | None) -> list[Any] | None:
+        if given is None:
+            return None
+        entries = list(given)
+        if len(entries) != self.n_rows:
+            expected = f"an entry for each of the {self.n_rows} rows"
+            raise ParameterError(name, len(entries), expected, verb="have")
+        return entries
+
+    # ---- rows and columns -----------------------------------------------------------------------
+
+    @cached_property
+    def in_tree(self) -> npt.NDArray[np.int64]:
+        """The row that each datum of the tree is: all but those of weight zero."""
+        fit = getattr(self.fit, "fit_", None)  # only mixtures have rows of weight zero
+        rows = np.arange(self.n_rows) if fit is None else fit.training.fitted_rows
+        return np.asarray(rows, dtype=np.int64)
+
+    @cached_property
+    def names(self) -> list[str] | None:
+        """A name for each row of the tree, if there are any."""
+        if self._names is not None:
+            return [str(self._names[row]) for row in self.in_tree]
+        if self.fit.tree_.names is not None:
+            return list(self.fit.tree_.names)
+        return None
+
+    @cached_property
+    def table(self) -> Table:
+        """The rows at hand."""
+        return Table.of(self.fit.columns_, *self.fit.rows_at_hand())
+
+    @cached_property
+    def columns(self) -> str:
+        """What was fitted, in words."""
+        listed = self.fit.columns_.describe().split("\n")[0].removeprefix("columns: ")
+        return f"{many(self.n_rows, 'row')}, {many(len(self.fit.columns_), 'column')}: {listed}"
+
+    # ---- tree and clusters ----------------------------------------------------------------------
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The consensus tree, with the names of its rows.
+
+        Where some rows are not in the tree, the others are named by their numbers if they have no
+        names.
+        """
+        names = self.names
+        if names is None and self.in_tree.size < self.n_rows:
+            names = [str(row) for row in self.in_tree]
+        return self.fit.tree_ if names is None else self.fit.tree_.annotated(names=names)
+
+    @property
+    def level(self) -> int:
+        """The level of the flat clusters."""
+        return self.fit.level_
+
+    @property
+    def levels(self) -> int:
+        """The last level of the tree."""
+        return self.fit.posterior_.depth
+
+    @cached_property
+    def by_level(self) -> list[npt.NDArray[Any]]:
+        """The flat clusters at levels 1 to the last."""
+        known = {self.level: self.fit.labels_}
+        levels = range(1, self.levels + 1)
+        return [known[k] if k in known else self.fit.cluster(level=k) for k in levels]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many rows the clusters have, the largest first."""
+        sizes = np.bincount(self.fit.labels_)
+        return sorted(sizes[sizes > 0].tolist(), reverse=True)
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        """The flat clusters."""
+        labels, confidence = self.fit.labels_, self.fit.confidence_
+        traits = self.table.traits(labels[self.table.rows], int(labels.max()) + 1)
+        order = np.argsort(labels, kind="stable")
+        found, first = np.unique(labels[order], return_index=True)
+        return [
+            Cluster(
+                number,
+                rows.size,
+                float(confidence[rows].mean()),
+                traits[number],
+                {} if self.classes is None else self.classes.count(rows),
+            )
+            for number, rows in zip(found.tolist(), np.split(order, first[1:]), strict=True)
+        ]
+
+    # ---- model and chains -----------------------------------------------------------------------
+
+    @cached_property
+    def model(self) -> str:
+        """What was fitted, and how it was chosen, in words."""
+        fit = self.fit
+        covariance = COVARIANCES[fit.covariance_type_]
+        text = f"depth {fit.depth_}, {NOISES[fit.leaf_noise_]}, {covariance} covariance"
+        if fit.selection_ is None:
+            return text
+        return f"{text}: the best of {len(fit.selection_.results)} by leave-one-out density"
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the chains agree."""
+        return self.fit.diagnosis_.verdict()
+
+    @property
+    def draws(self) -> str:
+        """How many draws there are, in words."""
+        return draws_in_words(self.fit.posterior_)
+
+    @property
+    def stream(self) -> str:
+        """What is to be said of batches, if rows came in batches."""
+        stream = getattr(self.fit, "stream_", None)
+        return "" if stream is None else stream.words()
+
+    def result(self) -> dict[str, Any]:
+        """Return the facts as plain objects, for JSON."""
+        stream = getattr(self.fit, "stream_", None)
+        return {
+            "rows": self.n_rows,
+            "columns": self.columns,
+            "model": self.model,
+            "level": self.level,
+            "levels": self.levels,
+            "clusters_per_level": [int(labels.max()) + 1 for labels in self.by_level],
+            "clusters": [
+                {
+                    "cluster": cluster.number,
+                    "rows": cluster.n_rows,
+                    "confidence": cluster.confidence,
+                    "typical": [trait.brief() for trait in cluster.traits],
+                    "labels": cluster.classes,
+                }
+                for cluster in self.clusters
+            ],
+            "agree": self.verdict.tone,
+            "convergence": self.verdict.text,
+            "r_hat": dict(self.fit.diagnosis_.r_hat),
+            "ess": dict(self.fit.diagnosis_.ess),
+            "stream": self.stream,
+            "drifted": [] if stream is None else stream.drifted,
+        }
+
+
+def _is_missing(cell: Any) -> bool:
+    if isinstance(cell, float | np.floating):
+        return bool(np.isnan(cell))
+    if isinstance(cell, str):
+        return not cell.strip()
+    # What pandas and masked arrays have in place of a missing value is known by its type.
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType", "MaskedConstant")
+
+
+def _name(cell: Any) -> str:
+    """Return a class as text, 3 for 3.0: classes read from a file with gaps often are floats."""
+    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
+    return str(int(cell) if whole else cell)

@@ -1,0 +1,50 @@
+"""Run folders as Python sees them."""
+
+import json
+import math
+
+import pytest
+
+from sticktree.cli.run_folder import RunFolder, plain
+
+
+def test_what_json_has_no_number_for_is_null():
+    record = {"a": [1.5, math.inf, {"b": math.nan}], 3: (True, None, "x")}
+    text = json.dumps(plain(record), allow_nan=False)
+    assert json.loads(text) == {"a": [1.5, None, {"b": None}], "3": [True, None, "x"]}
+
+
+def test_a_run_begins_in_a_new_folder_and_removes_what_an_older_one_left(tmp_path):
+    run = RunFolder(tmp_path / "a" / "run")
+    assert run.status == "none"
+    run.begin({"seed": 1})
+    assert (run.status, run.record["seed"]) == ("running", 1)
+    (run.path / "tree.nwk").write_text("();")
+    (run.path / "notes.txt").write_text("mine")
+    run.begin({"seed": 2})
+    assert run.record["seed"] == 2
+    assert {path.name for path in run.path.iterdir()} == {"run.json", "notes.txt"}
+    with pytest.raises(ValueError, match="is not finished"):
+        RunFolder.open(run.path)
+    with pytest.raises(ValueError, match="is not finished"):
+        RunFolder.open(run.path / "run.json")
+
+
+def test_only_our_own_files_go_with_a_checkpoint(tmp_path):
+    run = RunFolder(tmp_path)
+    run.discard_checkpoint()
+    run.checkpoint.mkdir()
+    for name in ("run.json", "chain-0.npz", "mine.txt"):
+        (run.checkpoint / name).touch()
+    run.discard_checkpoint()
+    assert [path.name for path in run.checkpoint.iterdir()] == ["mine.txt"]
+    (run.checkpoint / "mine.txt").unlink()
+    run.discard_checkpoint()
+    assert not run.checkpoint.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"format": "other"}', "\x00"])
+def test_damage_is_said(text, tmp_path):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(ValueError, match="damaged or not from sticktree fit"):
+        RunFolder.open(tmp_path)

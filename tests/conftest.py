@@ -1,0 +1,5 @@
+"""Settings of all tests."""
+
+import pytest
+
+pytest.register_assert_rewrite("tests.support")

@@ -1,0 +1,99 @@
+"""What is said of a fit, against the fit."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sticktree import DFPMixture
+from sticktree.present.findings import Findings
+from sticktree.present.terminal import drawing, summary
+from sticktree.present.words import number
+from sticktree.report import build_report
+from tests.report.reading import Page
+
+QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
+
+
+def fit(frame, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return DFPMixture(**QUICK | {"n_warmup": 30, "n_draws": 30} | parameters).fit(frame)
+
+
+@pytest.fixture(scope="module")
+def groups():
+    rng = np.random.default_rng(0)
+    centre = np.repeat([-8.0, 0.0, 8.0], 10)
+    frame = pd.DataFrame(rng.normal(size=(30, 2)), columns=["same", "high"])
+    frame["high"] += centre
+    return fit(frame)
+
+
+def test_clusters_are_counted_and_described(groups):
+    labels = ["a"] * 10 + ["b"] * 9 + [None] + ["a"] * 10
+    found = Findings(groups, classes=labels)
+    assert found.n_rows == 30
+    sizes = np.bincount(groups.labels_).tolist()
+    assert [cluster.n_rows for cluster in found.clusters] == sizes
+    assert found.sizes == sorted(sizes, reverse=True)
+    assert found.result()["clusters_per_level"][groups.level_ - 1] == len(found.clusters)
+    for cluster in found.clusters:
+        members = groups.labels_ == cluster.number
+        assert cluster.confidence == pytest.approx(groups.confidence_[members].mean())
+        mean = groups.data_[members, 1].mean()
+        if abs(mean) > 4:
+            words = f"high {number(mean)} ({'low' if mean < 0 else 'high'})"
+            assert words in [trait.brief() for trait in cluster.traits]
+    assert sum(sum(cluster.classes.values()) for cluster in found.clusters) == 29
+
+
+def test_the_drawing_has_the_branches_with_support(groups):
+    words, tree = drawing(groups.tree_).split("\n\n")
+    assert "50%" in words
+    assert tree.splitlines()[0].endswith(" 30")
+    collapsed = groups.tree_.collapsed(0.5)
+    assert len(tree.splitlines()) == int((collapsed.n_children > 0).sum())
+    assert "datum" not in tree
+
+
+def test_few_rows_are_drawn_one_by_one():
+    frame = pd.DataFrame({"x": [1.0, 2.0, 9.0]}, index=["é(1)", "b", "c"])
+    assert "é(1)" in summary(Findings(fit(frame)))
+
+
+def test_categories_that_stand_out_are_told():
+    frame = pd.DataFrame({"x": [0.0, 0.1] * 6 + [9.0, 9.1] * 6, "sex": ["f"] * 12 + ["m"] * 12})
+    quick = {"covariance_type": "diag", "leaf_noise": "own"}
+    clusters = Findings(fit(frame, **quick)).result()["clusters"]
+    assert any("sex m (100%)" in cluster["typical"] for cluster in clusters)
+
+
+def test_a_lognormal_column_is_described_in_its_own_units_everywhere():
+    income = np.exp(np.r_[np.linspace(7.0, 7.2, 12), np.linspace(11.0, 11.2, 12)])
+    frame = pd.DataFrame({"income": income})
+    mixture = fit(frame, columns={"income": "lognormal"})
+    lines = Page(build_report(mixture)).table("Flat clusters")[1:]
+    for cluster, line in zip(Findings(mixture).clusters, lines, strict=True):
+        mean = number(income[mixture.labels_ == cluster.number].mean())
+        side = "low" if cluster.number == mixture.labels_[0] else "high"
+        assert f"income {mean} ({side})" in summary(Findings(mixture))
+        assert line[-1].startswith(f"income {mean} (")
+
+
+def test_columns_that_never_change_and_gaps_are_no_trouble():
+    frame = pd.DataFrame({"flat": [5.0] * 6, "x": [1.0, np.nan, 2.0, 8.0, 9.0, np.nan]})
+    clusters = Findings(fit(frame)).clusters
+    assert not any(trait.column == "flat" for cluster in clusters for trait in cluster.traits)
+
+
+def test_many_clusters_show_the_largest():
+    frame = pd.DataFrame({"x": np.arange(80.0) ** 3})
+    mixture = fit(frame, concentration=20.0)
+    labels = np.minimum(np.arange(80), 70)
+    mixture.fit_ = mixture.fit_.with_summaries(mixture.fit_.summaries() | {"labels": labels})
+    text = summary(Findings(mixture))
+    assert "71 clusters" in text
+    assert "the largest have 10, 1, 1" in text
+    assert "… 41 more clusters with 41 rows" in text

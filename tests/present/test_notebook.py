@@ -1,0 +1,206 @@
+"""HTML for notebooks: well-formed, inert, small."""
+
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn import config_context
+
+from sticktree import DFPMixture, Tree
+from sticktree.posterior import Draw, Posterior
+from sticktree.posterior.diagnostics import Diagnosis
+from sticktree.present.notebook import html_of_fit
+from tests.support.models import of_depth
+from tests.support.trees import caterpillar, sample_consensus
+
+EVIL = "<script>alert('x')</script><img src=x onerror=alert(1)>\" & é"
+
+
+class Page(HTMLParser):
+    """Reads a page, and checks that what is opened is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.text, self.open = [], "", []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def assert_inert(page):
+    assert not {tag for tag, _ in page.tags} & {"script", "img", "iframe", "link", "a", "style"}
+    for _, attributes in page.tags:
+        assert not any(name.startswith("on") for name in attributes)
+
+
+def draw_of(paths, **values):
+    tree = Tree.from_paths(paths)
+    return Draw(
+        leaf=tree.leaf,
+        parent=np.maximum(tree.parent, 0),
+        level=tree.level,
+        parameters=values.pop("parameters", {"scales": np.arange(2.0)}),
+        traced=values.pop("traced", ("scales",)),
+        **{"concentration": 1.0, "discount": 0.0, "log_joint": 0.0} | values,
+    )
+
+
+@pytest.fixture
+def posterior():
+    chains = [
+        [draw_of([(1, 1), (1, 2), (2, 1)], log_joint=float(10 * c + d)) for d in range(4)]
+        for c in range(2)
+    ]
+    return Posterior(chains, of_depth(2))
+
+
+# ---- trees -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        Tree([-1]),
+        Tree([-1], [0]),
+        Tree([-1], [0, 0], time=[0.0]),
+        Tree([-1, 0, 0], [1, 2], time=[0.0, 0.0, 0.0]),
+        Tree([-1, 0, 0], [0, 2], support=[np.nan, 1.0, 0.5]),
+        sample_consensus(200),
+        caterpillar(3000),
+    ],
+)
+def test_every_tree_gives_a_small_inert_page(tree):
+    text = tree._repr_html_()
+    page = Page(text)
+    assert_inert(page)
+    assert len(text) < 30_000
+    assert f"{tree.n_nodes:,} node" in page.text
+    for tag, known in page.tags:
+        if tag == "rect" and "x" in known:
+            assert 0 <= float(known["x"]) <= 680
+            assert float(known["y"]) + float(known["height"]) <= 150.2
+
+
+def test_names_are_inert():
+    tree = sample_consensus(12).annotated(names=[EVIL] * 12)
+    page = Page(tree._repr_html_())
+    assert_inert(page)
+    assert "<script>alert" in page.text
+
+
+def test_many_data_with_long_names_stay_small():
+    tree = Tree([-1] + [0] * 100_000, np.arange(1, 100_001), names=["<" * 500] * 100_000)
+    assert len(tree._repr_html_()) < 30_000
+
+
+def test_branches_lie_below_each_other():
+    tree = Tree([-1, 0, 0, 1, 1], [3, 3, 4, 2], time=[0, 1, 2, 2, 2])
+    page = Page(tree._repr_html_())
+    rects = [known for tag, known in page.tags if tag == "rect" and "x" in known]
+    assert len(rects) == 5
+    wide = sorted(float(known["width"]) + 0.5 for known in rects)
+    np.testing.assert_allclose(wide, [170, 170, 340, 510, 680], atol=0.1)
+
+
+# ---- draws -------------------------------------------------------------------------------------
+
+
+def test_scalars_as_a_frame(posterior):
+    frame = posterior.to_frame()
+    assert frame.index.names == ["chain", "draw"]
+    assert frame.loc[(1, 2), "log_joint"] == 12.0
+    for name, values in posterior.scalars().items():
+        columns = [name] if values.ndim == 2 else [f"{name}[{k}]" for k in range(values.shape[2])]
+        np.testing.assert_array_equal(frame[columns].to_numpy(), values.reshape(8, -1))
+    assert Posterior([[]], of_depth(2)).to_frame().empty
+
+
+def test_posterior_page(posterior):
+    page = Page(posterior._repr_html_())
+    assert_inert(page)
+    assert "2 chains, 4 draws each" in page.text
+    assert f"{posterior.to_frame()['log_joint'].mean():.4g}" in page.text
+    assert "nodes[1]" in page.text
+    assert "0 draws each" in Page(Posterior([[]], of_depth(2))._repr_html_()).text
+
+
+def test_a_long_posterior_is_read_in_part():
+    class Counted(Posterior):
+        asked = 0
+
+        def scalars(self):
+            Counted.asked = max(Counted.asked, len(self))
+            return super().scalars()
+
+    draws = [draw_of([(1, 1), (2, 1)], parameters={"scales": np.ones(40)}, traced=("scales",))]
+    page = Page(Counted([draws * 1010] * 2, of_depth(2))._repr_html_())
+    assert Counted.asked <= 100
+    assert "more are left out. From 49 draws of each chain" in page.text
+
+
+# ---- fits --------------------------------------------------------------------------------------
+
+
+def fitted(posterior, r_hat, **changes):
+    """Return an estimator that looks as after a fit."""
+    mixture = DFPMixture()
+    known = {
+        "posterior": posterior,
+        "tree": sample_consensus(30),
+        "labels": np.repeat([0, 1, 2], [5, 20, 5]),
+        "depth": 3,
+        "model": SimpleNamespace(covariance_type="full", leaf_noise="shared"),
+        "selection": None,
+        "stream": None,
+        "diagnosis": Diagnosis(r_hat, {}),
+        "training": SimpleNamespace(n_data=30, fitted_rows=np.arange(30)),
+    }
+    mixture.fit_ = SimpleNamespace(**known | changes)
+    return mixture
+
+
+def test_the_diagram_of_scikit_learn_stays_and_a_summary_follows(posterior):
+    plain = DFPMixture()
+    assert html_of_fit(plain) == ""
+    assert "sk-" in plain._repr_html_()
+    mixture = fitted(posterior, {"c": 1.02, "d": 1.01})
+    page = mixture._repr_mimebundle_()["text/html"]
+    assert "sk-" in page
+    assert page.endswith(html_of_fit(mixture))
+    assert mixture._repr_html_().endswith(html_of_fit(mixture))
+    with config_context(display="text"):
+        assert "text/html" not in mixture._repr_mimebundle_()
+        assert not hasattr(mixture, "_repr_html_")
+
+
+def test_the_summary_says_what_was_found(posterior):
+    page = Page(html_of_fit(fitted(posterior, {"c": 1.02, "d": 1.01})))
+    assert_inert(page)
+    assert "3 (of 20, 5, 5 rows)" in page.text
+    assert "depth 3, the same noise at all leaves, full covariance" in page.text
+    assert "The chains agree: the largest R-hat is 1.02 (c)" in page.text
+    assert "30 data" in page.text
+
+
+def test_the_summary_says_what_is_wrong(posterior):
+    chosen = SimpleNamespace(results=dict.fromkeys("abcd"))
+    model = SimpleNamespace(covariance_type="full", leaf_noise="own")
+    mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection=chosen, model=model)
+    page = Page(html_of_fit(mixture))
+    assert "The chains disagree: R-hat of c is 1.50" in page.text
+    assert "each leaf with its own noise, full covariance: the best of 4 by leave" in page.text
+    assert "cannot be judged" in Page(html_of_fit(fitted(posterior, {}))).text
