@@ -82,7 +82,7 @@ evidence = linked(
         "here, state.coordinates, leaf, node",
     )
 )
-predict = linked(
+predict = inlined(
     _chain(
         "predict",
         "leaf, node, i",
