@@ -12,7 +12,7 @@ import pytest
 
 import sticktree
 from sticktree import DFPMixture
-from sticktree.engine.bulk.stream_rows import MOST_BLOCKS
+from sticktree.engine.online.rows import MOST_BLOCKS
 from sticktree.inference.drift import Z_LIMIT, Batch, DriftWarning, Stream
 from sticktree.present.findings import Findings
 from sticktree.present.notebook import html_of_fit
@@ -94,7 +94,7 @@ def test_memory_is_bounded(fourth):
     for seed in range(20, 26):
         quiet(mixture.partial_fit, batch_of(seed, 60), n_warmup=1, n_draws=1)
         for run in mixture.fit_.sampled.runs:
-            sizes.append(run.chain.rows.gone.blocks.n.size)
+            sizes.append(run.chain.rows.squashed.blocks.n.size)
             assert sizes[-1] <= MOST_BLOCKS * 2 * run.chain.leaves.size
     assert max(sizes[-4:]) <= 2 * max(sizes[:4])
 
@@ -189,7 +189,7 @@ def test_a_stream_prints_and_is_a_frame(fourth):
 
 
 def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
-    calm = head(Findings(fourth))
+    calm = head(Findings(fourth.fit_))
     assert "4 batches with 800 rows in all" in calm
     assert "foresaw" not in calm
     mixture = copy.deepcopy(fourth)
@@ -199,10 +199,10 @@ def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
         mixture.fit_ = replace(mixture.fit_, stream=stream).with_summaries(known)
         if batch == 4:
             one = "Batch 4 was not what those before it foresaw (z = -14.0): see stream_"
-            words = head(Findings(mixture))
+            words = head(Findings(mixture.fit_))
             assert one in words.replace("\n", " ")
             assert max(map(len, words.split("\n"))) <= 100
-    found = Findings(mixture)
+    found = Findings(mixture.fit_)
     assert found.result()["drifted"] == mixture.stream_.drifted == [4, 5]
     several = "2 batches were not what those before them foresaw (4, 5)"
     assert several in summary(found).replace("\n", " ")

@@ -16,6 +16,7 @@ from sticktree.engine.own.predictive import predictives
 from sticktree.processes import enumerate_trees
 from tests.columns import engine, exact
 from tests.columns.test_moves import case_of, excess_of_stays
+from tests.support.statistics import assert_frequencies
 
 PRIOR = (2.0, 1.5)
 
@@ -28,7 +29,7 @@ def less(name, depth):
 
 
 @pytest.mark.parametrize("discount", [0.5, 0.8, None])
-def test_sweeps_find_the_exact_posterior(discount, assert_frequencies):
+def test_sweeps_find_the_exact_posterior(discount):
     setting, data = less("gaussian", 2)
     trees = list(enumerate_trees(len(data), 2))
     (columns,) = setting.blocks

@@ -8,6 +8,7 @@ import pytest
 from sticktree import Tree
 from sticktree.processes import enumerate_trees
 from tests.columns import exact, twin
+from tests.support.statistics import assert_mean
 
 NAN = np.nan
 
@@ -87,7 +88,7 @@ def test_marginals_are_integrals_of_the_joint_density_at_depth_two(name, paths, 
 
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("name", CASES)
-def test_marginals_are_means_over_draws_of_phi(name, depth, assert_mean):
+def test_marginals_are_means_over_draws_of_phi(name, depth):
     kinds, form, categories, data = CASES[name]
     setting, data = setting_of(kinds, form, depth, categories), np.array(data, dtype=float)
     rng = np.random.default_rng([len(name), depth])
@@ -119,7 +120,7 @@ def test_root_has_its_prior_where_nothing_is_seen():
     np.testing.assert_allclose(density, expected, atol=1e-8)
 
 
-def test_posterior_of_the_root_is_that_of_weighted_draws(assert_mean):
+def test_posterior_of_the_root_is_that_of_weighted_draws():
     data = np.array([[0.2, 3.0], [1.1, 0.0], [NAN, 1.0]])
     setting = setting_of(("gaussian", "poisson"), "diag", 2)
     points, density = exact.root_posterior(data, setting, 1)

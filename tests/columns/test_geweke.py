@@ -13,6 +13,7 @@ from sticktree.engine.shared.state import tree_of
 from tests.columns import engine, twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of
+from tests.support.statistics import assert_same_mean
 
 N_DATA, N_SWEEPS, N_DRAWS = 4, 3_000, 1_200
 MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")
@@ -29,7 +30,7 @@ MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")
     ],
     ids=["diag", "spherical", "full", "flat"],
 )
-def test_sweeps_and_new_data_together_keep_the_prior(kinds, form, depth, choices, assert_same_mean):
+def test_sweeps_and_new_data_together_keep_the_prior(kinds, form, depth, choices):
     rng = np.random.default_rng([depth, len(kinds)])
     floor = np.where([kind == "gaussian" and form != "full" for kind in kinds], 0.2, 0.0)
     priors = model_of(kinds, form, depth, floor=floor, **choices)

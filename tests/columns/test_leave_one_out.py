@@ -8,6 +8,7 @@ from sticktree.engine.shared.state import tree_of
 from tests.columns import engine, placements, twin
 from tests.columns.test_chain import data_of, engine_model, priors_of
 from tests.columns.test_twin import model_of
+from tests.support.statistics import assert_mean
 
 
 def expected_of(chain, data, setting):
@@ -45,7 +46,7 @@ def test_flat_trees(form, floor):
         assert (chain.words == words).all()
 
 
-def test_branches_with_nodes_of_their_own_are_right_in_the_mean(assert_mean):
+def test_branches_with_nodes_of_their_own_are_right_in_the_mean():
     rng = np.random.default_rng(3)
     priors = model_of(("gaussian",), "diag", 2, floor=np.array([0.2]))
     data = data_of(priors, 6, 0.0, rng)

@@ -20,6 +20,13 @@ from sticktree.engine.own.split_merge import split_merge_sweep
 from sticktree.engine.shared.state import tree_of
 from tests.columns import engine, exact, placements, twin
 from tests.columns.test_exact import CASES, setting_of
+from tests.support.statistics import (
+    GridLaw,
+    assert_frequencies,
+    assert_independent,
+    assert_law,
+    assert_mean,
+)
 
 MOVES = {
     "datum": engine.move_all_data,
@@ -82,7 +89,7 @@ def functions(state):
     )
 
 
-def assert_stays(move, case, n_draws, n_repeats, assert_frequencies, assert_mean):
+def assert_stays(move, case, n_draws, n_repeats):
     setting, data, trees, probabilities = case
     gaps = engine.gaps_of(data, setting)
     rng = np.random.default_rng(len(trees))
@@ -125,12 +132,10 @@ def assert_stays(move, case, n_draws, n_repeats, assert_frequencies, assert_mean
         for move in moves
     ],
 )
-def test_move_alone_keeps_exact_draws_exact(
-    name, depth, move, posterior, assert_frequencies, assert_mean
-):
+def test_move_alone_keeps_exact_draws_exact(name, depth, move, posterior):
     case = posterior(name, depth)
     n_draws = 4_000 if len(case[2]) > 50 else 2_000
-    assert_stays(MOVES[move], case, n_draws, 4, assert_frequencies, assert_mean)
+    assert_stays(MOVES[move], case, n_draws, 4)
 
 
 def shape_functions(tree, phi, setting):
@@ -149,7 +154,7 @@ def shape_functions(tree, phi, setting):
 
 
 @pytest.mark.parametrize("move", MOVES)
-def test_move_keeps_the_prior_where_nothing_is_seen(move, assert_mean):
+def test_move_keeps_the_prior_where_nothing_is_seen(move):
     # Exact draws are easy to come by then, of trees too large to enumerate.
     setting = replace(case_of("gaussian", 3)[0], c=0.4)
     data = np.full((7, 1), np.nan)
@@ -208,9 +213,7 @@ def sweep_keeping_psi(chain, gaps):
     ("name", "depth"),
     [(name, 2) for name in CASES] + [("full", 1), ("mixed", 3)],
 )
-def test_sweeps_find_the_exact_posterior_of_tree_and_root(
-    name, depth, assert_frequencies, assert_law, assert_independent, grid_law
-):
+def test_sweeps_find_the_exact_posterior_of_tree_and_root(name, depth):
     setting, data = case_of(name, depth)
     # The variances cannot be fixed, but their prior can be as narrow as one likes.
     setting = replace(setting, v=np.full_like(setting.v, 0.8))
@@ -243,4 +246,4 @@ def test_sweeps_find_the_exact_posterior_of_tree_and_root(
     for p in range(setting.n_coordinates):
         points, density = exact.root_posterior(data, setting, p)
         with np.errstate(divide="ignore"):
-            assert_law(root[:, p], grid_law(points, np.log(density)))
+            assert_law(root[:, p], GridLaw(points, np.log(density)))

@@ -19,6 +19,7 @@ from sticktree.engine.own.nodes import node_sweep, variance_sweep
 from sticktree.engine.own.state import LOG_PSI, PHI
 from tests.columns import engine, twin
 from tests.columns.test_exact import setting_of
+from tests.support.statistics import GridLaw, assert_law, assert_mean
 
 NAN = np.nan
 TREE = Tree.from_paths([(1, 1), (1, 2), (2, 1), (1, 1), (2, 1)])
@@ -41,7 +42,7 @@ def start(tree, data, setting):
 
 
 @pytest.mark.parametrize("form", ["diag", "spherical"])
-def test_phi_above_the_leaves_has_its_conditional_law(form, words, assert_law, grid_law):
+def test_phi_above_the_leaves_has_its_conditional_law(form, words):
     given = setting_of(KINDS, form, 1, (2,), floor=0.2)
     phi = np.zeros((FLAT.n_nodes, 5))
     x = np.linspace(-8, 8, 161)
@@ -53,14 +54,14 @@ def test_phi_above_the_leaves_has_its_conditional_law(form, words, assert_law, g
             phi[0, p] = point
             logs.append(twin.log_joint(FLAT, phi, DATA, setting))
         phi[0, p] = 0.0
-        law, state, draws = grid_law(x, np.array(logs)), start(FLAT, DATA, setting), []
+        law, state, draws = GridLaw(x, np.array(logs)), start(FLAT, DATA, setting), []
         for _ in range(4 * N_DRAWS):
             node_sweep(state, words)
             draws.append(state.coordinates[0, p, PHI])
         assert_law(draws[::4], law)
 
 
-def test_phi_between_nodes_is_normal(words, assert_mean):
+def test_phi_between_nodes_is_normal(words):
     setting = setting_of(("gaussian",), "diag", 2)
     state = start(TREE, DATA[:, :1], setting)
     inner, values = np.flatnonzero(TREE.level < 2), []
@@ -76,7 +77,7 @@ def test_phi_between_nodes_is_normal(words, assert_mean):
     assert_mean(noise[:, None] * np.column_stack([first, second])[:-1], 0.0)
 
 
-def test_variance_is_inverse_gamma(words, assert_law):
+def test_variance_is_inverse_gamma(words):
     setting = setting_of(("gaussian", "poisson"), "diag", 2)
     phi = np.random.default_rng(3).normal(size=(TREE.n_nodes, 2))
     state = engine.state_of(TREE, phi, DATA[:, [0, 2]], setting)
@@ -99,9 +100,7 @@ def test_variance_is_inverse_gamma(words, assert_law):
         (("gaussian",) * 2, "full", [(0, 0), (1, 0)]),
     ],
 )
-def test_hyper_parameters_have_their_conditional_law(
-    kinds, form, places, words, assert_law, grid_law
-):
+def test_hyper_parameters_have_their_conditional_law(kinds, form, places, words):
     setting = setting_of(kinds, form, 1, (2,), floor=0.0 if form == "full" else 0.2)
     data = DATA if form == "diag" else np.where(np.isnan(PAIRS) & (form == "full"), 0.7, PAIRS)
     phi = np.random.default_rng(3).normal(size=(FLAT.n_nodes, setting.n_coordinates))
@@ -121,13 +120,13 @@ def test_hyper_parameters_have_their_conditional_law(
         for _ in range(4 * N_DRAWS):
             hyper_sweep(state, words, mean, deviation)
             draws.append(np.log(state.hyper[row, d]) - mean[row, d])
-        assert_law(draws[::4], grid_law(x, np.array(logs)))
+        assert_law(draws[::4], GridLaw(x, np.array(logs)))
         changed = np.zeros_like(mean, dtype=bool)
         changed[row, d] = True
         assert (state.hyper[~changed] == setting.hyper[~changed]).all()
 
 
-def test_phi_with_full_covariances_has_its_conditional_law(words, assert_law, grid_law):
+def test_phi_with_full_covariances_has_its_conditional_law(words):
     setting = setting_of(("gaussian",) * 2, "full", 1)
     data = np.where(np.isnan(PAIRS), 0.7, PAIRS)
     state = start(FLAT, data, setting)
@@ -141,11 +140,11 @@ def test_phi_with_full_covariances_has_its_conditional_law(words, assert_law, gr
         engine.redraw_phi(state, words, none)
         draws.append(state.coordinates[0, :, PHI].copy())
     for p in range(2):
-        law = grid_law(x, np.logaddexp.reduce(logs, axis=1 - p))
+        law = GridLaw(x, np.logaddexp.reduce(logs, axis=1 - p))
         assert_law(np.array(draws)[::4, p], law)
 
 
-def test_psi_has_its_conditional_law(words, assert_law, grid_law):
+def test_psi_has_its_conditional_law(words):
     # With one column Ψ is a number.
     setting = replace(setting_of(("gaussian",), "full", 1), psi=np.array([[0.5]]))
     data = np.array([[0.2], [1.1], [0.1], [-0.5], [0.8]])
@@ -164,10 +163,10 @@ def test_psi_has_its_conditional_law(words, assert_law, grid_law):
         engine.settle(state)
         assert state.scalars[LOG_PSI] == pytest.approx(np.log(state.psi[0, 0]))
         draws.append(state.scalars[LOG_PSI])
-    assert_law(draws[::6], grid_law(x, np.array(logs)))
+    assert_law(draws[::6], GridLaw(x, np.array(logs)))
 
 
-def test_missing_entries_have_their_conditional_law(words, assert_law, grid_law):
+def test_missing_entries_have_their_conditional_law(words):
     setting = setting_of(("gaussian",) * 2, "full", 1)
     gaps = np.isnan(PAIRS)
     phi = np.full((FLAT.n_nodes, 2), 0.2)
@@ -187,4 +186,4 @@ def test_missing_entries_have_their_conditional_law(words, assert_law, grid_law)
             filled[i, j] = point
             logs.append(twin.log_likelihood(FLAT, phi, filled, setting))
         logs = np.array(logs) + np.log(np.cosh(np.arcsinh(x)))
-        assert_law(np.arcsinh(draws[:, k]), grid_law(np.arcsinh(x), logs))
+        assert_law(np.arcsinh(draws[:, k]), GridLaw(np.arcsinh(x), logs))

@@ -12,6 +12,7 @@ from sticktree.engine.shared.state import tree_of
 from tests.columns import engine, placements, twin
 from tests.columns.test_chain import data_of, engine_model
 from tests.columns.test_twin import model_of
+from tests.support.statistics import GridLaw, assert_frequencies, assert_law, assert_mean
 
 NAN = np.nan
 KINDS = ("gaussian", "categorical", "poisson", "gaussian", "negative_binomial")
@@ -48,17 +49,17 @@ def steps(size, end):
 
 @pytest.mark.parametrize("floor", [0.0, 3.0])
 @pytest.mark.parametrize("depth", [1, 2])
-def test_gaussian_density_integrates_to_one_and_has_its_draws(depth, floor, assert_law, grid_law):
+def test_gaussian_density_integrates_to_one_and_has_its_draws(depth, floor):
     _, predictive, _ = fitted(("gaussian",), "diag", depth, floor)
     x, weight = steps(2_001, 12.0)
     logs = predictive.log_density(x[:, None])
     assert (np.exp(logs) * weight).sum() == pytest.approx(1, abs=1e-6)
     draws = predictive.sample(3_000, np.random.default_rng(3))
-    assert_law(np.arcsinh(draws[:, 0]), grid_law(np.arcsinh(x), logs + np.log(weight)))
+    assert_law(np.arcsinh(draws[:, 0]), GridLaw(np.arcsinh(x), logs + np.log(weight)))
 
 
 @pytest.mark.parametrize("kind", ["categorical", "poisson", "negative_binomial"])
-def test_probabilities_sum_to_one_and_have_their_draws(kind, assert_frequencies):
+def test_probabilities_sum_to_one_and_have_their_draws(kind):
     _, predictive, _ = fitted((kind,), "diag", 2)
     values = np.arange(3 if kind == "categorical" else 30_000, dtype=float)
     probabilities = np.exp(predictive.log_density(values[:, None]))
@@ -98,7 +99,7 @@ def test_density_is_that_of_all_places_together(form):
 
 
 @pytest.mark.parametrize("form", ["diag", "spherical", "full"])
-def test_conditional_draws_have_the_conditional_density(form, assert_mean):
+def test_conditional_draws_have_the_conditional_density(form):
     # The mean of q/p over draws from p is 1 for every density q; this q has lighter tails than p.
     _, predictive, _ = fitted(KINDS, form, 2, 0.0 if form == "full" else 0.5)
     rng = np.random.default_rng(5)
@@ -127,7 +128,7 @@ def test_conditional_draws_have_the_conditional_density(form, assert_mean):
 
 
 @pytest.mark.parametrize("form", ["diag", "spherical", "full"])
-def test_conditional_mean_is_that_of_conditional_draws(form, assert_mean):
+def test_conditional_mean_is_that_of_conditional_draws(form):
     _, predictive, _ = fitted(KINDS, form, 2, 0.0 if form == "full" else 0.5)
     rng = np.random.default_rng(6)
     for row in ([0.3, 1, NAN, NAN, 3], [NAN, 2, 0, 1.4, 1], [NAN, 0, NAN, NAN, NAN]):

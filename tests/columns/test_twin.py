@@ -9,6 +9,7 @@ from scipy.special import expit, logit
 
 from sticktree import Tree
 from tests.columns import evidence, twin
+from tests.support.statistics import assert_law, assert_mean
 
 NAN = np.nan
 N_DRAWS = 60
@@ -70,7 +71,7 @@ def test_evidence_of_the_full_form_is_a_product_of_predictive_densities(members)
 
 
 @pytest.mark.parametrize("members", [[0, 3], [0, 1, 2], [1, 2, 3]])
-def test_evidence_of_the_full_form_is_a_mean_over_inverse_wishart_draws(members, assert_mean):
+def test_evidence_of_the_full_form_is_a_mean_over_inverse_wishart_draws(members):
     setting = setting_of(("gaussian",) * 2, "full")
     kappa, a, _ = setting.hyper[:, 0]
     rows, u = ROWS[:, [0, 3]][members], np.array([0.5, -0.3])
@@ -110,7 +111,7 @@ def test_evidence_takes_many_places_of_the_parent_at_once(form):
 # ---- draws -----------------------------------------------------------------------------------
 
 
-def test_variance_keeps_above_its_floor(assert_law):
+def test_variance_keeps_above_its_floor():
     rng = np.random.default_rng(2)
     law = stats.invgamma(1.5, scale=1.5 * 0.8)
 
@@ -135,7 +136,7 @@ def test_variance_keeps_above_its_floor(assert_law):
         (("negative_binomial",), "diag"),
     ],
 )
-def test_rows_of_a_leaf_have_its_evidence_as_their_law(kinds, form, assert_mean):
+def test_rows_of_a_leaf_have_its_evidence_as_their_law(kinds, form):
     # The mean of q/p over draws from p is 1 for every density q; this q has lighter tails than p.
     rng = np.random.default_rng(4)
     setting = setting_of(kinds, form, floor=0.3)
@@ -177,7 +178,7 @@ def slopes(function, n_directions, step=1e-4):
 
 
 @pytest.mark.parametrize(("kinds", "form"), [(KINDS, "diag"), (KINDS[:4], "full")])
-def test_drawn_hyper_parameters_have_the_density_of_their_prior(kinds, form, assert_mean):
+def test_drawn_hyper_parameters_have_the_density_of_their_prior(kinds, form):
     # For any law: E ∂ log p/∂e = 0 and E f(x) ∂ log p/∂e = −E ∂f/∂e.
     rng = np.random.default_rng(8)
     model = model_of(kinds, form, hyper_sd=np.ones((3, len(kinds))))
@@ -205,7 +206,7 @@ def test_drawn_hyper_parameters_have_the_density_of_their_prior(kinds, form, ass
 @pytest.mark.parametrize(
     ("kinds", "form"), [(KINDS, "diag"), (KINDS[:4], "spherical"), (KINDS[:4], "full")]
 )
-def test_draws_given_hyper_parameters_have_the_joint_density(kinds, form, assert_mean):
+def test_draws_given_hyper_parameters_have_the_joint_density(kinds, form):
     # For any law with parameter θ: E ∂ log p/∂θ = 0; along x itself as above.
     rng = np.random.default_rng(5)
     model = model_of(kinds, form, floor=np.full(len(kinds), 0.1))

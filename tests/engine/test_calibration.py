@@ -8,6 +8,7 @@ import pytest
 
 from sticktree.engine.shared.chain import Chain
 from sticktree.model import Model
+from tests.support.statistics import assert_frequencies
 
 N_DRAWS = 9
 
@@ -22,7 +23,7 @@ def rank(truth, draws, rng):
     return below + rng.integers(equal + 1)
 
 
-def assert_calibrated(twin, assert_frequencies, make_chain, n_replicates, n_rows, burn_in, thin):
+def assert_calibrated(twin, make_chain, n_replicates, n_rows, burn_in, thin):
     """Check that the truth has any rank among posterior draws with the same probability."""
     rng = np.random.default_rng(0)
     model = Model(
@@ -50,7 +51,5 @@ def assert_calibrated(twin, assert_frequencies, make_chain, n_replicates, n_rows
 
 
 @pytest.mark.slow
-def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(
-    twin, assert_frequencies
-):
-    assert_calibrated(twin, assert_frequencies, Chain, 200, 12, burn_in=30, thin=6)
+def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(twin):
+    assert_calibrated(twin, Chain, 200, 12, burn_in=30, thin=6)

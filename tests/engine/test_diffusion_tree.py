@@ -21,6 +21,7 @@ from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
 from tests.engine.test_leave_one_out import refitted
 from tests.engine.test_moves import DATA, NOISE, SCALE, every, excess_of_stays
+from tests.support.statistics import assert_frequencies
 from tests.support.training import training_of
 
 SHAPE = np.array([0.25, 0.375, 0.75])
@@ -33,7 +34,7 @@ def law_of(c, d, shape=SHAPE):
 
 
 @pytest.mark.parametrize("discount", [0.5, 0.8, None])
-def test_sweeps_visit_all_trees_as_the_posterior_says(discount, twin, assert_frequencies):
+def test_sweeps_visit_all_trees_as_the_posterior_says(discount, twin):
     # With 0.5 the concentrations are 0, 0.25 and 1; with 0.8 two are negative.
     trees = list(enumerate_trees(4, 3))
     start = twin.Setting(FACTOR * SHAPE - 0.5, 0.5, SCALE[:4], NOISE)

@@ -11,6 +11,7 @@ import pytest
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.model import Model
+from tests.support.statistics import assert_same_mean
 
 PRIORS = {
     "concentration_prior": (3.0, 3.0),
@@ -79,9 +80,7 @@ def of_draw(draw):
     ],
     ids=["spherical", "diag", "full", "shared"],
 )
-def test_sweeps_and_new_data_together_keep_the_prior(
-    depth, dimension, choices, twin, assert_same_mean
-):
+def test_sweeps_and_new_data_together_keep_the_prior(depth, dimension, choices, twin):
     n_data = 5
     rng = np.random.default_rng([depth, dimension])
     model = Model(np.array([1.0, 0.7, 0.5])[:depth], **PRIORS, **choices)

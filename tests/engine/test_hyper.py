@@ -17,6 +17,7 @@ from sticktree.engine.shared.settle import settle
 from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
 from sticktree.model import SCALE_LIMIT, Model
+from tests.support.statistics import GridLaw, assert_independent, assert_law, assert_mean
 
 FORMS = ["spherical", "diag", "full"]
 THIN = 4
@@ -33,7 +34,7 @@ def _log_two_peaks(x, parameters):
 _draw_two_peaks = slice_sampler(_log_two_peaks)
 
 
-def test_slice_sampler_keeps_its_density(assert_independent, assert_law, grid_law):
+def test_slice_sampler_keeps_its_density():
     words = random_state(np.random.default_rng(0))
     x, draws = 0.0, []
     for _ in range(3000):
@@ -42,7 +43,7 @@ def test_slice_sampler_keeps_its_density(assert_independent, assert_law, grid_la
         draws.append(x)
     assert_independent(draws)
     grid = np.linspace(-9, 9, 2001)
-    assert_law(draws, grid_law(grid, np.array([_log_two_peaks(x, 1.0) for x in grid])))
+    assert_law(draws, GridLaw(grid, np.array([_log_two_peaks(x, 1.0) for x in grid])))
 
 
 @pytest.fixture
@@ -66,9 +67,7 @@ def fixed_tree(twin):
 
 @pytest.mark.parametrize("discount", [0.0, 0.3])
 @pytest.mark.parametrize("depth", [1, 3])
-def test_c_follows_its_conditional_law(
-    depth, discount, fixed_tree, assert_independent, assert_law, grid_law
-):
+def test_c_follows_its_conditional_law(depth, discount, fixed_tree):
     state, words, log_prob = fixed_tree(depth, discount)
     prior = (1.5, 0.8)
     draws = []
@@ -81,13 +80,11 @@ def test_c_follows_its_conditional_law(
     grid = np.linspace(-20, 5, 1001)
     law = stats.gamma(prior[0], scale=1 / prior[1])
     density = [log_prob(np.exp(x), discount) + law.logpdf(np.exp(x)) + x for x in grid]
-    assert_law(draws, grid_law(grid, np.array(density)))
+    assert_law(draws, GridLaw(grid, np.array(density)))
 
 
 @pytest.mark.parametrize("less_discount", [False, True])
-def test_c_and_d_follow_their_joint_law(
-    less_discount, fixed_tree, assert_independent, assert_law, grid_law
-):
+def test_c_and_d_follow_their_joint_law(less_discount, fixed_tree):
     state, words, log_prob = fixed_tree(2, 0.3)
     c_prior, d_prior = (2.0, 1.0), (2.0, 1.5)
     draws = []
@@ -108,8 +105,8 @@ def test_c_and_d_follow_their_joint_law(
             prior = stats.gamma.logpdf(c, c_prior[0], scale=1 / c_prior[1]) + x
             prior += stats.beta.logpdf(d, *d_prior) + np.log(d * (1 - d))
             density[k, j] = log_prob(c, d, less_discount) + prior
-    assert_law(draws[:, 0], grid_law(xs, np.logaddexp.reduce(density, axis=1)))
-    assert_law(draws[:, 1], grid_law(ys, np.logaddexp.reduce(density, axis=0)))
+    assert_law(draws[:, 0], GridLaw(xs, np.logaddexp.reduce(density, axis=1)))
+    assert_law(draws[:, 1], GridLaw(ys, np.logaddexp.reduce(density, axis=0)))
 
 
 @pytest.mark.parametrize("less_discount", [False, True])
@@ -132,9 +129,7 @@ def test_moves_of_c_and_d_leave_no_stale_factor(less_discount, fixed_tree, twin)
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_scales_follow_their_joint_law_with_the_covariance_integrated_out(
-    form, twin, assert_independent, assert_law, grid_law
-):
+def test_scales_follow_their_joint_law_with_the_covariance_integrated_out(form, twin):
     rng = np.random.default_rng(6)
     model = Model(
         np.array([1.0]), covariance_type=form, precision_prior=(2.0, 0.5), scale_prior=(3.0, 2.0)
@@ -160,11 +155,11 @@ def test_scales_follow_their_joint_law_with_the_covariance_integrated_out(
             rows = np.cumsum(np.exp([x, y]))[meeting] + np.eye(8)
             evidence = twin.log_evidence(data, rows, form, model.precision_prior)
             density[k, j] = evidence + prior[k] + prior[j]
-    assert_law(draws[:, 0], grid_law(grid, np.logaddexp.reduce(density, axis=1)))
-    assert_law(draws[:, 1], grid_law(grid, np.logaddexp.reduce(density, axis=0)))
+    assert_law(draws[:, 0], GridLaw(grid, np.logaddexp.reduce(density, axis=1)))
+    assert_law(draws[:, 1], GridLaw(grid, np.logaddexp.reduce(density, axis=0)))
 
 
-def test_scales_keep_their_law_up_to_the_limit(assert_independent, assert_law):
+def test_scales_keep_their_law_up_to_the_limit():
     # A single row that is far out wants v_0 + v_1 to be as large as can be, and the prior is nearly
     # flat on the log scale.
     prior, (a, b), data = (0.02, 0.02), (2.0, 0.5), np.array([[1e5, -1e5]])
@@ -235,7 +230,7 @@ def draw_covariances(quadratic, rate, n_draws=4000):
     return np.array(factors)
 
 
-def test_spherical_variance_is_inverse_gamma(assert_law):
+def test_spherical_variance_is_inverse_gamma():
     factors = draw_covariances(np.array([[9.0]]), np.array([[0.7]]))
     assert factors.shape[1:] == (DIMENSION,)
     assert (factors == factors[:, :1]).all()
@@ -243,7 +238,7 @@ def test_spherical_variance_is_inverse_gamma(assert_law):
     assert_law(factors[:, 0] ** 2, law)
 
 
-def test_diagonal_variances_are_independent_inverse_gammas(assert_law, assert_mean):
+def test_diagonal_variances_are_independent_inverse_gammas():
     quadratic, rate = np.array([[4.0, 3.0, 2.0]]), np.array([[1.0, 0.8, 0.6]])
     variances = draw_covariances(quadratic, rate) ** 2
     uniforms = np.empty_like(variances)
@@ -254,7 +249,7 @@ def test_diagonal_variances_are_independent_inverse_gammas(assert_law, assert_me
     assert_mean(uniforms * np.roll(uniforms, 1, axis=1), 0.0)
 
 
-def test_full_covariance_is_inverse_wishart(assert_law, assert_mean):
+def test_full_covariance_is_inverse_wishart():
     factors = draw_covariances(QUADRATIC, RATE)
     sigma = factors @ factors.transpose(0, 2, 1)
     degrees, scale = DIMENSION - 1 + 2 * SHAPE + N_DATA, 2 * RATE + QUADRATIC
@@ -273,7 +268,7 @@ def test_full_covariance_is_inverse_wishart(assert_law, assert_mean):
 @pytest.mark.parametrize("private_step", [False, True])
 @pytest.mark.parametrize("form", FORMS)
 def test_covariance_of_a_chain_with_shared_scales_follows_its_conditional_law(
-    form, private_step, twin, assert_law
+    form, private_step, twin
 ):
     # The tree is fixed and all scales are 1, so successive draws are independent.
     rng = np.random.default_rng(5)

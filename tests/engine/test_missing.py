@@ -19,6 +19,7 @@ from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree
 from tests.engine.test_geweke import functions
 from tests.engine.test_moves import excess_of_stays
+from tests.support.statistics import assert_frequencies, assert_law, assert_mean, assert_same_mean
 
 NAN = np.nan
 FACTORS = {
@@ -58,9 +59,7 @@ def conditional(data, row_covariance, sigma):
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("form", FACTORS)
-def test_missing_entries_of_a_row_have_their_exact_law_given_all_else(
-    form, row, pattern, twin, assert_law, assert_mean
-):
+def test_missing_entries_of_a_row_have_their_exact_law_given_all_else(form, row, pattern, twin):
     rng = np.random.default_rng(0)
     factor, setting = FACTORS[form], twin.random_setting(rng, 2)
     tree = Tree.from_paths(PATHS)
@@ -126,9 +125,7 @@ EACH = np.array([[NAN, 0.3], [0.4, NAN], [2.0, NAN], [NAN, NAN]])
     [(imputing, SOME), (reseating, SOME), (reseating_alone, EACH)],
     ids=["imputing", "reseating", "reseating alone"],
 )
-def test_trees_are_visited_as_the_posterior_given_what_is_observed_says(
-    move, data, discount, twin, assert_frequencies
-):
+def test_trees_are_visited_as_the_posterior_given_what_is_observed_says(move, data, discount, twin):
     setting = twin.Setting(np.array([1.0, 0.7]), discount, np.array([1.0, 1.5, 0.7]), 0.5)
     factor = FACTORS["full"][:2, :2]
     inverse = np.linalg.inv(factor)
@@ -150,7 +147,7 @@ def test_trees_are_visited_as_the_posterior_given_what_is_observed_says(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["diag", "full"])
-def test_sweeps_and_new_data_together_keep_the_prior(form, twin, assert_same_mean):
+def test_sweeps_and_new_data_together_keep_the_prior(form, twin):
     rng = np.random.default_rng(1)
     priors = {f"{name}_prior": (3.0, 3.0) for name in ("concentration", "precision", "scale")}
     model = Model(np.array([1.0, 0.7]), covariance_type=form, **priors)

@@ -14,6 +14,7 @@ from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.split_merge import split_merge_sweep
 from sticktree.processes import enumerate_trees
 from tests.engine.compiled import integer
+from tests.support.statistics import assert_frequencies
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])
 ALPHA = np.array([1.0, 0.7, 0.5, 0.4, 0.9, 0.6])
@@ -81,7 +82,7 @@ def exact(twin):
 
 
 @pytest.fixture
-def assert_posterior(exact, twin, assert_frequencies):
+def assert_posterior(exact, twin):
     """Return a check of a long chain of moves against the exact posterior."""
 
     def check(move, n_data, depth, discount):
@@ -128,7 +129,7 @@ def test_move_visits_all_deep_trees_of_three_data_as_the_posterior_says(
     ],
     ids=["datum", "regraft", "split_merge", "node_split"],
 )
-def test_move_alone_keeps_exact_draws_exact(move, discount, exact, twin, assert_frequencies):
+def test_move_alone_keeps_exact_draws_exact(move, discount, exact, twin):
     # A move that is not ergodic by itself is tested alone by starting from the posterior. Draws
     # are then independent.
     setting, trees, probabilities = exact(4, 3, discount)

@@ -10,6 +10,7 @@ from sticktree.engine.common.random import (
     random_state,
 )
 from tests.engine.compiled import integer, uniform
+from tests.support.statistics import assert_frequencies, assert_law
 
 N_DRAWS = 20_000
 MASK = 2**64 - 1
@@ -62,12 +63,12 @@ def test_generator_is_xoshiro256_plus_plus():
         *((gamma, (shape,), stats.gamma(shape)) for shape in (0.05, 0.5, 1.0, 1.5, 10.0, 1e4)),
     ],
 )
-def test_numbers_follow_their_law(kernel, parameters, law, assert_law):
+def test_numbers_follow_their_law(kernel, parameters, law):
     assert_law(draw(kernel, 1, *parameters), law)
 
 
 @pytest.mark.parametrize("kernel", [uniform, normal, gumbel])
-def test_successive_numbers_are_independent(kernel, assert_frequencies):
+def test_successive_numbers_are_independent(kernel):
     values = draw(kernel, 2)
     cells = np.searchsorted(np.quantile(values, np.arange(1, 8) / 8), values)
     pairs = np.bincount(cells[:-1:2] * 8 + cells[1::2], minlength=64)
@@ -76,7 +77,7 @@ def test_successive_numbers_are_independent(kernel, assert_frequencies):
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 100])
-def test_integers_are_equally_likely(n, assert_frequencies):
+def test_integers_are_equally_likely(n):
     values = draw(integer, 3, n)
     assert values.min() >= 0
     assert values.max() < n

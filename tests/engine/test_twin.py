@@ -36,6 +36,7 @@ from tests.engine.compiled import (
     weigh_leaf,
     weigh_near,
 )
+from tests.support.statistics import assert_frequencies
 
 N_DRAWS = 8_000
 FORMS = ["spherical", "diag", "full"]
@@ -83,7 +84,7 @@ def open_choice(twin, case, movers, places_of):
 
 
 @pytest.fixture
-def assert_choice(twin, assert_frequencies):
+def assert_choice(twin):
     """Return a check of a move that starts again and again from copies of one state.
 
     It returns what the move said of itself, each with all answers to whether the tree was the same.

@@ -1,17 +1,18 @@
-"""Flat clusterings: against all clusterings of a few data."""
+"""Flat clusterings: cuts of trees, the steps of the search, and what comes of both."""
 
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 
 from sticktree import Tree
 from sticktree.posterior import expected_loss, flat_clustering, labels_at
-from sticktree.posterior.clusterings import as_clusterings, expected_losses
-from sticktree.posterior.flat import number_clusters
+from sticktree.posterior.clusterings import as_clusterings, expected_losses, scale
+from sticktree.posterior.flat import _Table, cut_of_least_loss, number_clusters
+from sticktree.posterior.reseating import merge, relabel, sweep, value
 from sticktree.processes import set_partitions
-from tests.support.trees import random_tree
+from tests.support.trees import SHAPES, random_tree
 
 
 @cache
@@ -160,3 +161,188 @@ def test_large_tables_are_answered_from_fewer_draws(make_draw, monkeypatch):
     assert labels_at(draws, 1).shape == (30, 4)
     monkeypatch.setattr("sticktree.posterior.clusterings.MAX_LABELS", 1)
     assert labels_at(draws, 1).shape == (20, 4)
+
+
+def all_cuts(tree, node=0):
+    """Return all cuts at or below a node, each as a list of lists of data."""
+    data = tree.data_below(node).tolist()
+    if not data:
+        return [[]]
+    own = np.flatnonzero(tree.leaf == node).tolist()
+    parts = [all_cuts(tree, int(child)) for child in tree.children(node)]
+    if not parts:
+        return [[data]]
+    below = [
+        [own] * bool(own) + [block for part in choice for block in part]
+        for choice in product(*parts)
+    ]
+    return [[data], *below]
+
+
+def as_labels(blocks, n_data):
+    labels = np.full(n_data, -1)
+    for k, block in enumerate(blocks):
+        labels[block] = k
+    assert (labels >= 0).all()
+    return labels
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+def test_no_cut_is_better_with_any_number_of_clusters(shape, loss):
+    rng = np.random.default_rng(5)
+    for _ in range(12):
+        n_data = int(rng.integers(1, 8))
+        tree = random_tree(rng, n_data, shape)
+        draws = rng.integers(rng.integers(1, n_data + 1), size=(7, n_data))
+        cuts = [as_labels(blocks, n_data) for blocks in all_cuts(tree)]
+        losses = np.array([expected_loss(labels, draws, loss) for labels in cuts])
+        sizes = np.array([np.unique(labels).size for labels in cuts])
+        found = flat_clustering(draws, tree=tree, nested=True, loss=loss)
+        assert expected_loss(found, draws, loss) == pytest.approx(losses.min(), abs=1e-12)
+        for n_clusters in range(1, n_data + 1):
+            best = losses[sizes == n_clusters].min(initial=np.inf)
+            cut = cut_of_least_loss(tree, draws.astype(np.int32), loss, n_clusters)
+            if np.isinf(best):
+                assert cut is None
+                with pytest.raises(ValueError, match=f"n_clusters={n_clusters}: no cut of this"):
+                    flat_clustering(draws, tree=tree, nested=True, n_clusters=n_clusters)
+            else:
+                assert np.unique(cut).size == n_clusters
+                assert expected_loss(cut, draws, loss) == pytest.approx(best, abs=1e-12)
+                assert any(np.array_equal(as_numbers(cut), as_numbers(other)) for other in cuts)
+
+
+def as_numbers(labels):
+    """Number clusters by their first datum."""
+    number = {}
+    return [number.setdefault(int(label), len(number)) for label in labels]
+
+
+def test_of_cuts_that_cost_the_same_the_one_with_fewer_clusters():
+    # Two draws, one with all together and one with two halves: to Binder both are as good.
+    tree = Tree.from_paths([(1,), (1,), (2,), (2,)])
+    found = flat_clustering([[0, 0, 0, 0], [0, 0, 1, 1]], tree=tree, nested=True, loss="binder")
+    assert found.tolist() == [0, 0, 0, 0]
+
+
+def test_a_deep_tree_is_cut_into_many():
+    # Clusters of five neighbours on a caterpillar, as the draws have them, from 600 levels.
+    n = 600
+    parent = (np.arange(2 * n - 1) - 1) // 2 * 2
+    parent[0] = -1
+    tree = Tree(parent, np.append(np.arange(1, 2 * n - 2, 2), 2 * n - 2))
+    rng = np.random.default_rng(0)
+    draws = rng.integers(3, size=(5, n))
+    # A caterpillar's cut into k clusters has k − 1 single data and one cluster of the rest.
+    for n_clusters in (1, 2, 300, n):
+        found = flat_clustering(draws, tree=tree, nested=True, n_clusters=n_clusters)
+        assert found.tolist() == np.minimum(np.arange(n), n_clusters - 1).tolist()
+
+
+LOSSES = ["vi", "binder"]
+
+
+def table_of(draws, labels, loss, n_slots=12):
+    table = _Table(as_clusterings(draws), loss, n_slots, None, np.random.default_rng(0))
+    relabel(table.seats, labels.astype(np.int32))
+    return table
+
+
+def assert_counts_are_right(table):
+    """Count anew what the table keeps up to date."""
+    seats, draws = table.seats, table.draws
+    size = [np.sum(seats.labels == k) for k in range(seats.size.size)]
+    np.testing.assert_array_equal(seats.size, size)
+    first = 0
+    for draw in draws:
+        for j in range(draw.max() + 1):
+            both = [np.sum((draw == j) & (seats.labels == k)) for k in range(seats.size.size)]
+            np.testing.assert_array_equal(seats.shared[first + j], both)
+        first += draw.max() + 1
+    assert first == len(seats.shared)
+
+
+def naive_merger(labels, draws, loss):
+    """Return the clustering after the best merger of two clusters."""
+    merged = [
+        np.where(labels == b, a, labels) for a, b in combinations(np.unique(labels).tolist(), 2)
+    ]
+    return min(merged, key=lambda z: expected_loss(z, draws, loss))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", range(3))
+def test_mergers_are_the_best_ones_until_so_many_are_left(loss, seed):
+    rng = np.random.default_rng(seed)
+    draws, labels = rng.integers(3, size=(5, 20)), rng.integers(9, size=20)
+    before = labels
+    for n_clusters in range(np.unique(labels).size - 1, 0, -1):
+        table = table_of(draws, labels, loss)
+        merge(table.seats, table.growth, n_clusters)
+        after = table.seats.labels
+        assert np.unique(after).size == n_clusters
+        assert np.unique(np.stack([before, after]), axis=1).shape[1] == n_clusters + 1
+        best = expected_loss(naive_merger(before, draws, loss), draws, loss)
+        assert expected_loss(after, draws, loss) == pytest.approx(best, abs=1e-9)
+        assert_counts_are_right(table)
+        before = after
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_free_mergers_end_where_none_helps(loss):
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        truth = np.repeat(np.arange(4), 6)
+        draws = np.where(rng.random((9, 24)) < 0.2, rng.integers(4, size=(9, 24)), truth)
+        labels = truth + 4 * rng.integers(3, size=24)
+        table = table_of(draws, labels, loss)
+        merge(table.seats, table.growth, -1)
+        naive = labels
+        while np.unique(naive).size > 1:
+            after = naive_merger(naive, draws, loss)
+            if expected_loss(after, draws, loss) > expected_loss(naive, draws, loss) - 1e-9:
+                break
+            naive = after
+        found = expected_loss(table.seats.labels, draws, loss)
+        assert found == pytest.approx(expected_loss(naive, draws, loss), abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("fixed", [False, True])
+def test_a_datum_goes_where_the_loss_is_least(loss, fixed):
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        draws, labels = rng.integers(4, size=(6, 10)), rng.integers(4, size=10)
+        table = table_of(draws, labels, loss)
+        sweep(table.seats, np.array([3], dtype=np.int32), table.delta, fixed)
+        clusters = np.unique(labels) if fixed else np.arange(12)
+        options = [np.where(np.arange(10) == 3, k, labels) for k in clusters]
+        if fixed and np.sum(labels == labels[3]) == 1:
+            options = [labels]
+        losses = [expected_loss(z, draws, loss) for z in options]
+        found = expected_loss(table.seats.labels, draws, loss)
+        assert found == pytest.approx(min(losses), abs=1e-9)
+        assert_counts_are_right(table)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 5])
+def test_no_table_is_read_past_its_end_when_all_data_are_in_one_cluster(n_rows):
+    together = np.zeros(n_rows, dtype=int)
+    table = table_of([together], together, "vi", n_slots=n_rows)
+    # The kernel as plain Python, since compiled code reads past the end of an array in silence.
+    sweep.py_func(table.seats, np.arange(n_rows), table.delta, False)
+    assert np.unique(table.seats.labels).size == 1
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_sum_that_falls_is_the_expected_loss_but_for_a_constant(loss):
+    rng = np.random.default_rng(5)
+    draws = rng.integers(4, size=(6, 10))
+    first, second = rng.integers(4, size=(2, 10))
+    values = [
+        value(table_of(draws, z, loss).seats, table_of(draws, z, loss).growth)
+        for z in (first, second)
+    ]
+    change = expected_loss(second, draws, loss) - expected_loss(first, draws, loss)
+    assert (values[1] - values[0]) / scale(loss, 10) == pytest.approx(change, abs=1e-12)

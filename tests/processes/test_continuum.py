@@ -39,6 +39,7 @@ from sticktree.processes import (
     enumerate_trees,
     set_partitions,
 )
+from tests.support.statistics import assert_mean
 
 DISCOUNTS = [0.0, 0.3, 0.6]
 every_discount = pytest.mark.parametrize("d", DISCOUNTS)
@@ -295,7 +296,7 @@ def test_covariance_of_two_data_tends_to_the_mean_time_they_part(d):
 
 
 @pytest.mark.parametrize("d", [0.0, 0.6])
-def test_covariance_of_two_simulated_data(d, assert_mean):
+def test_covariance_of_two_simulated_data(d):
     # Against the exact value in so many steps; z-tests with false-alarm rate 1e-4.
     n_steps, c = 40, 1.5
     restaurant = NestedRestaurant(DiffusionDivergence(c), depth=n_steps, discount=d)
@@ -314,7 +315,7 @@ def test_covariance_of_two_simulated_data(d, assert_mean):
     assert shared - 1 / n_steps == pytest.approx(1 / (1 + c / (1 - d)), abs=0.01)
 
 
-def test_sticks_follow_the_restaurant_where_concentrations_are_below_zero(assert_mean):
+def test_sticks_follow_the_restaurant_where_concentrations_are_below_zero():
     # Two data on the same stick of the only level: (1 − d)/(1 + α).
     law, rng = RecursiveSticks([-0.3], discount=0.5), np.random.default_rng(2)
     same = [

@@ -13,6 +13,8 @@ from sticktree.processes import (
     TransitionOperator,
     TreeStickBreaking,
 )
+from tests.support.checks import assert_rejected
+from tests.support.statistics import assert_mean
 
 
 def restaurant(*, private):
@@ -118,7 +120,7 @@ def test_data_that_continue_have_the_row_covariance_of_the_whole_tree(private):
     assert_row_covariance(simulation.data, expected)
 
 
-def test_columns_have_the_covariance_of_the_transition(assert_mean):
+def test_columns_have_the_covariance_of_the_transition():
     sigma = np.array([[2.0, 0.6], [0.6, 0.5]])
     model = DiffusionModel(restaurant(private=True), GaussianTransition(sigma))
     rng = np.random.default_rng(7)
@@ -229,7 +231,7 @@ def too_short(law, n_scales):
         ),
     ],
 )
-def test_bad_parameters_are_named(call, words, assert_rejected):
+def test_bad_parameters_are_named(call, words):
     assert_rejected(call, *words)
 
 

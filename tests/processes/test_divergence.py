@@ -11,6 +11,7 @@ from sticktree.processes import (
     LogDivergence,
     resolve_concentration,
 )
+from tests.support.checks import assert_rejected
 
 NAN, INF = math.nan, math.inf
 
@@ -163,7 +164,7 @@ def test_a_family_of_ones_own_is_a_subclass():
         ),
     ],
 )
-def test_bad_concentrations_are_named(call, words, assert_rejected):
+def test_bad_concentrations_are_named(call, words):
     assert_rejected(call, *words)
 
 

@@ -12,6 +12,8 @@ from sticktree.processes import (
     PoissonDirichlet,
     frag,
 )
+from tests.support.checks import assert_mass_balance, assert_rejected
+from tests.support.statistics import assert_mean, assert_same_frequencies, assert_same_law
 
 HALVES = FixedSplit([0.5, 0.5])
 
@@ -33,7 +35,7 @@ def sum_of_squares(masses):
 
 @pytest.mark.parametrize("chain", CHAINS.values(), ids=CHAINS)
 @pytest.mark.parametrize("truncation", [0.2, 1e-3])
-def test_no_mass_is_lost_at_any_step(chain, truncation, assert_mass_balance):
+def test_no_mass_is_lost_at_any_step(chain, truncation):
     rng = np.random.default_rng(1)
     for _ in range(5):
         realisation = chain.sample(4, rng, truncation)
@@ -68,7 +70,7 @@ def test_chains_start_from_the_unit_stick(chain):
 
 
 @pytest.mark.parametrize("law", [PoissonDirichlet(1.0), PoissonDirichlet(0.5, 0.3), BetaSplit(0.8)])
-def test_chain_is_homogeneous_and_branching(law, assert_same_law):
+def test_chain_is_homogeneous_and_branching(law):
     # Three steps at once, or one step and then two steps of each block by itself. Blocks above the
     # truncation have their exact law; only they are compared.
     rng = np.random.default_rng(4)
@@ -103,7 +105,7 @@ def test_chain_is_homogeneous_and_branching(law, assert_same_law):
         (BetaSplit(0.3), 1.3 / 1.6),
     ],
 )
-def test_expected_sum_of_squares_decays_geometrically(law, rate, assert_mean):
+def test_expected_sum_of_squares_decays_geometrically(law, rate):
     # Rates (1 − d)/(1 + α) and (a + 1)/(2a + 1). Blocks lost to truncation add less than 1e-3
     # of the mass they hold, a small part of the standard error.
     rng = np.random.default_rng(5)
@@ -116,7 +118,7 @@ def test_expected_sum_of_squares_decays_geometrically(law, rate, assert_mean):
 
 
 @pytest.mark.parametrize("law", [PoissonDirichlet(1.0), PoissonDirichlet(0.5, 0.4), BetaSplit(1.0)])
-def test_number_of_large_blocks_does_not_depend_on_truncation(law, assert_same_frequencies):
+def test_number_of_large_blocks_does_not_depend_on_truncation(law):
     rng = np.random.default_rng(6)
     chain = FragmentationChain(law)
 
@@ -220,5 +222,5 @@ def sample(chain, n_steps=2, truncation=0.1):
         (lambda: sample(FragmentationChain(HALVES)).at(math.nan), ("time", "nan")),
     ],
 )
-def test_bad_chains_are_named(call, words, assert_rejected):
+def test_bad_chains_are_named(call, words):
     assert_rejected(call, *words)

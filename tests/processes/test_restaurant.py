@@ -15,6 +15,9 @@ from sticktree.processes import (
     seating,
 )
 from sticktree.processes.seating import Nodes, Parties, seat
+from tests.support.checks import assert_rejected
+from tests.support.statistics import assert_frequencies, assert_mean
+from tests.support.trees import count_trees
 
 NAN, INF = math.nan, math.inf
 
@@ -181,9 +184,7 @@ def test_path_log_prob_is_the_log_of_reach():
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
 @pytest.mark.parametrize(("n", "depth"), [(4, 2), (3, 3)])
-def test_samples_have_their_exact_probabilities(
-    n, depth, discount, count_trees, assert_frequencies
-):
+def test_samples_have_their_exact_probabilities(n, depth, discount):
     rng = np.random.default_rng(9)
     law = NestedRestaurant(lambda level: 1.0 + level, depth, discount=discount)
     trees = list(enumerate_trees(n, depth))
@@ -193,7 +194,7 @@ def test_samples_have_their_exact_probabilities(
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_two_data_and_then_two_more_have_the_law_of_four(discount, count_trees, assert_frequencies):
+def test_two_data_and_then_two_more_have_the_law_of_four(discount):
     rng = np.random.default_rng(10)
     law = NestedRestaurant([0.7, 1.5], discount=discount)
     trees = list(enumerate_trees(4, 2))
@@ -249,7 +250,7 @@ def pitman_sampling_formula(sizes, alpha, d):
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_one_level_is_the_chinese_restaurant(discount, assert_frequencies):
+def test_one_level_is_the_chinese_restaurant(discount):
     n, alpha = 6, 1.3
     law = NestedRestaurant(alpha, depth=1, discount=discount)
     shapes = list(integer_partitions(n))
@@ -296,7 +297,7 @@ def test_expected_nodes_is_the_mean_over_all_trees(law):
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_expected_nodes_is_the_mean_of_samples(law, assert_mean):
+def test_expected_nodes_is_the_mean_of_samples(law):
     rng = np.random.default_rng(15)
     numbers = [np.bincount(law.sample(60, rng).level, minlength=4) for _ in range(1500)]
     assert_mean(numbers, law.expected_nodes(60))
@@ -493,7 +494,7 @@ BAD_TREES = [
     ],
     ids=["log_prob", "next_datum", "path_log_prob", "sample"],
 )
-def test_trees_that_do_not_fit_are_named(use, tree, words, assert_rejected):
+def test_trees_that_do_not_fit_are_named(use, tree, words):
     assert_rejected(lambda: use(tree), *words)
 
 
@@ -504,7 +505,7 @@ def test_trees_that_do_not_fit_are_named(use, tree, words, assert_rejected):
         (Tree([-1, 0, 1, 2]), ("tree", "node 3 has level 3", "ends at level 2")),
     ],
 )
-def test_trees_without_data_must_fit_too(tree, words, assert_rejected):
+def test_trees_without_data_must_fit_too(tree, words):
     assert_rejected(lambda: draw(TWO, tree=tree), *words)
 
 
@@ -527,7 +528,7 @@ def test_trees_without_data_must_fit_too(tree, words, assert_rejected):
         (lambda: TWO.expected_nodes(0), ("n", "0", "at least 1")),
     ],
 )
-def test_bad_parameters_are_named(call, words, assert_rejected):
+def test_bad_parameters_are_named(call, words):
     assert_rejected(call, *words)
 
 

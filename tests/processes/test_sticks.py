@@ -13,6 +13,9 @@ from sticktree.processes import (
     RecursiveSticks,
     enumerate_trees,
 )
+from tests.support.checks import assert_mass_balance, assert_rejected
+from tests.support.statistics import assert_frequencies, assert_law, assert_mean, assert_same_law
+from tests.support.trees import count_trees
 
 NAN, INF = math.nan, math.inf
 FINE, COARSE = 1e-4, 0.3
@@ -26,7 +29,7 @@ LAWS = {
 
 @pytest.mark.parametrize("truncation", [0.9, COARSE, 1e-3])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_no_mass_is_lost(law, truncation, assert_mass_balance):
+def test_no_mass_is_lost(law, truncation):
     rng = np.random.default_rng(1)
     for _ in range(3):
         sticks = law.sample(rng, truncation)
@@ -54,7 +57,7 @@ def test_only_the_last_level_owns_mass(law):
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_each_stick_is_a_beta_fraction_of_what_is_left(discount, assert_law):
+def test_each_stick_is_a_beta_fraction_of_what_is_left(discount):
     # First and second child of the root, and of its first child: levels have their own α.
     alpha = [0.7, 2.0]
     law = RecursiveSticks(alpha, discount=discount)
@@ -83,9 +86,7 @@ CASES = [
 
 @pytest.mark.parametrize(("discount", "truncation", "n_samples"), CASES)
 @pytest.mark.parametrize(("n", "depth"), [(3, 3), (4, 2)])
-def test_sticks_integrated_out_are_the_nested_restaurant(
-    n, depth, discount, truncation, n_samples, count_trees, assert_frequencies
-):
+def test_sticks_integrated_out_are_the_nested_restaurant(n, depth, discount, truncation, n_samples):
     # Trees with numbered data: their frequencies match only if the data are exchangeable.
     rng = np.random.default_rng(4)
     parameters = (lambda level: 1.0 + level, depth)
@@ -101,7 +102,7 @@ def test_sticks_integrated_out_are_the_nested_restaurant(
     assert_frequencies(counts, [math.exp(restaurant.log_prob(tree)) for tree in trees])
 
 
-def test_first_and_last_datum_choose_alike(assert_same_law):
+def test_first_and_last_datum_choose_alike():
     law = LAWS["pitman-yor"]
     rng = np.random.default_rng(5)
     first, last = [], []
@@ -115,7 +116,7 @@ def test_first_and_last_datum_choose_alike(assert_same_law):
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @pytest.mark.parametrize("truncation", [0.02, COARSE])
-def test_data_fall_on_pieces_in_proportion_to_their_masses(law, truncation, assert_frequencies):
+def test_data_fall_on_pieces_in_proportion_to_their_masses(law, truncation):
     rng = np.random.default_rng(6)
     sticks = law.sample(rng, truncation)
     n_old = sticks.tree.n_nodes
@@ -133,7 +134,7 @@ def test_data_fall_on_pieces_in_proportion_to_their_masses(law, truncation, asse
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_pieces_broken_off_for_data_have_the_law_of_sticks(discount, assert_law, assert_mean):
+def test_pieces_broken_off_for_data_have_the_law_of_sticks(discount):
     # A stick that is not broken at all: the first piece that data choose is size-biased, which is
     # what the first stick is; and all pieces that two data choose hold what two more data see.
     alpha = 1.5
@@ -151,9 +152,7 @@ def test_pieces_broken_off_for_data_have_the_law_of_sticks(discount, assert_law,
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.5])
-def test_what_is_left_after_some_pieces_has_a_larger_concentration(
-    discount, assert_law, assert_mean
-):
+def test_what_is_left_after_some_pieces_has_a_larger_concentration(discount):
     # After K pieces it is a stick with concentration α + K d.
     alpha, n_pieces = 0.5, 6
     law = RecursiveSticks(alpha, depth=1, discount=discount)
@@ -191,7 +190,7 @@ def test_continuing_keeps_nodes_masses_and_data(law):
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_two_data_and_then_two_more_have_the_law_of_four(discount, count_trees, assert_frequencies):
+def test_two_data_and_then_two_more_have_the_law_of_four(discount):
     rng = np.random.default_rng(9)
     law = RecursiveSticks([1.0, 0.7], discount=discount)
     restaurant = NestedRestaurant([1.0, 0.7], discount=discount)
@@ -234,7 +233,7 @@ ALPHA = [0.7, 2.0]
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_redrawn_tables_predict_the_next_datum_on_average(discount, assert_mean):
+def test_redrawn_tables_predict_the_next_datum_on_average(discount):
     law = RecursiveSticks(ALPHA, discount=discount)
     tree = Tree.from_paths(PATHS)
     chances = NestedRestaurant(ALPHA, discount=discount).next_datum(tree)
@@ -249,7 +248,7 @@ def test_redrawn_tables_predict_the_next_datum_on_average(discount, assert_mean)
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_redrawn_tables_have_dirichlet_shares(discount, assert_law):
+def test_redrawn_tables_have_dirichlet_shares(discount):
     law = RecursiveSticks(ALPHA, discount=discount)
     tree = Tree.from_paths(PATHS)
     rng = np.random.default_rng(14)
@@ -267,7 +266,7 @@ def test_redrawn_tables_have_dirichlet_shares(discount, assert_law):
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_redrawn_sticks_have_their_posterior_law(discount, assert_law):
+def test_redrawn_sticks_have_their_posterior_law(discount):
     # Here sticks without data count: the second child of the root, and one below the first.
     law = RecursiveSticks(ALPHA, discount=discount)
     tree = Tree([-1, 0, 0, 0, 1, 1, 3], leaf=[4, 4, 4, 6, 6])
@@ -286,7 +285,7 @@ def test_redrawn_sticks_have_their_posterior_law(discount, assert_law):
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.5])
-def test_redrawn_pieces_behind_sticks_have_dirichlet_shares_of_the_rest(discount, assert_law):
+def test_redrawn_pieces_behind_sticks_have_dirichlet_shares_of_the_rest(discount):
     # Three sticks, the second without data, and two pieces that data chose from what was left.
     alpha, sizes = 0.5, np.array([2, 0, 1, 3, 1])
     law = RecursiveSticks(alpha, depth=1, discount=discount)
@@ -309,9 +308,7 @@ def test_redrawn_pieces_behind_sticks_have_dirichlet_shares_of_the_rest(discount
 
 @pytest.mark.parametrize("truncation", [0.1, COARSE, 0.95])
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_sticks_redrawn_given_paths_have_their_prior_law(
-    discount, truncation, assert_law, assert_mean
-):
+def test_sticks_redrawn_given_paths_have_their_prior_law(discount, truncation):
     # Sticks, data given sticks, sticks given data: the first and the last have one law.
     alpha = 1.5
     law = RecursiveSticks(alpha, depth=1, discount=discount)
@@ -331,7 +328,7 @@ def test_sticks_redrawn_given_paths_have_their_prior_law(
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_data_before_and_after_redrawing_have_one_law(discount, count_trees, assert_frequencies):
+def test_data_before_and_after_redrawing_have_one_law(discount):
     # Sticks given two data, then two more data: together they are four data of the restaurant.
     # Coarse sticks, so that the first data have broken off pieces of their own.
     rng = np.random.default_rng(21)
@@ -366,9 +363,7 @@ def test_sticks_are_told_from_pieces_that_data_chose():
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.4])
-def test_one_more_datum_on_redrawn_tables_goes_where_the_restaurant_sends_it(
-    discount, assert_frequencies
-):
+def test_one_more_datum_on_redrawn_tables_goes_where_the_restaurant_sends_it(discount):
     law = RecursiveSticks(ALPHA, discount=discount)
     restaurant = NestedRestaurant(ALPHA, discount=discount)
     rng = np.random.default_rng(17)
@@ -423,7 +418,7 @@ def send(sticks=None, n=5):
         (Tree.from_paths([(1, 1), (2,)]), ("tree", "datum 1", "level 1")),
     ],
 )
-def test_trees_that_do_not_fit_are_named(tree, order, words, assert_rejected):
+def test_trees_that_do_not_fit_are_named(tree, order, words):
     assert_rejected(lambda: redraw(tree, order), *words)
 
 
@@ -435,7 +430,7 @@ def chain_of_sticks(depth):
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_sticks_of_another_depth_are_named(depth, assert_rejected):
+def test_sticks_of_another_depth_are_named(depth):
     assert_rejected(lambda: send(chain_of_sticks(depth)), "sticks")
 
 
@@ -465,5 +460,5 @@ def test_sticks_of_another_depth_are_named(depth, assert_rejected):
         ),
     ],
 )
-def test_bad_parameters_are_named(call, words, assert_rejected):
+def test_bad_parameters_are_named(call, words):
     assert_rejected(call, *words)

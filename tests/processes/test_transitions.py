@@ -5,6 +5,8 @@ import pytest
 from scipy import stats
 
 from sticktree.processes import GaussianTransition, TransitionOperator
+from tests.support.checks import assert_rejected
+from tests.support.statistics import assert_law, assert_mean
 
 NAN, INF = math.nan, math.inf
 
@@ -55,7 +57,7 @@ def test_log_densities_are_gaussian(step, sigma):
     )
 
 
-def assert_moments(draws, mean, covariance, assert_mean):
+def assert_moments(draws, mean, covariance):
     # First and second moments about the known mean.
     centred = draws - mean
     assert_mean(centred, np.zeros(len(covariance)))
@@ -64,21 +66,21 @@ def assert_moments(draws, mean, covariance, assert_mean):
 
 
 @EACH
-def test_samples_have_the_moments_of_their_density(step, sigma, assert_mean):
+def test_samples_have_the_moments_of_their_density(step, sigma):
     rng = np.random.default_rng(2)
     n = 5000
     parents = np.tile(np.arange(1.0, step.dimension + 1), (n, 1))
     roots = np.concatenate([step.sample_root(rng) for _ in range(2000)])
-    assert_moments(roots, step.mean, step.scale(0) * sigma, assert_mean)
+    assert_moments(roots, step.mean, step.scale(0) * sigma)
     for level in (1, 3):
         children = step.sample_step(parents, level, rng)
-        assert_moments(children, parents, step.scale(level) * sigma, assert_mean)
+        assert_moments(children, parents, step.scale(level) * sigma)
     data = step.sample_data(parents, rng)
-    assert_moments(data, parents, step.noise * sigma, assert_mean)
+    assert_moments(data, parents, step.noise * sigma)
 
 
 @EACH
-def test_samples_have_their_density_as_a_whole(step, sigma, assert_law):
+def test_samples_have_their_density_as_a_whole(step, sigma):
     # Twice the log density below its peak is chi-square with D degrees of freedom.
     rng = np.random.default_rng(3)
     parents = rng.normal(size=(3000, step.dimension))
@@ -89,7 +91,7 @@ def test_samples_have_their_density_as_a_whole(step, sigma, assert_law):
 
 
 @EACH
-def test_rows_are_independent_of_each_other(step, sigma, assert_mean):
+def test_rows_are_independent_of_each_other(step, sigma):
     rng = np.random.default_rng(4)
     pairs = step.sample_step(np.zeros((10_000, step.dimension)), 1, rng).reshape(
         5000, 2, step.dimension
@@ -209,5 +211,5 @@ def scaled(scales, level):
         ),
     ],
 )
-def test_bad_parameters_are_named(call, words, assert_rejected):
+def test_bad_parameters_are_named(call, words):
     assert_rejected(call, *words)

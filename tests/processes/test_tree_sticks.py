@@ -8,6 +8,14 @@ from scipy import stats
 
 from sticktree import Tree
 from sticktree.processes import TreeStickBreaking
+from tests.support.checks import assert_mass_balance, assert_rejected
+from tests.support.statistics import (
+    assert_frequencies,
+    assert_law,
+    assert_mean,
+    assert_same_frequencies,
+)
+from tests.support.trees import count_trees
 
 NAN, INF = math.nan, math.inf
 
@@ -107,7 +115,7 @@ def test_the_next_datum_goes_somewhere(law):
             assert chances.reach[w] == pytest.approx(ends + below, abs=1e-12)
 
 
-def frequencies(law, samples, count_trees, assert_frequencies):
+def frequencies(law, samples):
     trees = list(trees_of_two(3))
     counts, deeper = count_trees(samples, trees)
     probabilities = [math.exp(law.log_prob(tree)) for tree in trees]
@@ -115,21 +123,21 @@ def frequencies(law, samples, count_trees, assert_frequencies):
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_samples_have_their_exact_probabilities(law, count_trees, assert_frequencies):
+def test_samples_have_their_exact_probabilities(law):
     rng = np.random.default_rng(2)
     samples = (law.sample(2, rng) for _ in range(3000))
-    frequencies(law, samples, count_trees, assert_frequencies)
+    frequencies(law, samples)
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_one_datum_and_then_another_have_the_law_of_two(law, count_trees, assert_frequencies):
+def test_one_datum_and_then_another_have_the_law_of_two(law):
     rng = np.random.default_rng(3)
     samples = (law.sample(1, rng, tree=law.sample(1, rng)) for _ in range(2000))
-    frequencies(law, samples, count_trees, assert_frequencies)
+    frequencies(law, samples)
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_one_more_datum_goes_where_the_law_says(law, assert_frequencies):
+def test_one_more_datum_goes_where_the_law_says(law):
     rng = np.random.default_rng(4)
     tree = Tree.from_paths([(), (1,), (1, 1), (1, 2), (1, 2), (2,), (2, 1, 1), (3,)])
     chances = law.next_datum(tree)
@@ -145,7 +153,7 @@ def test_one_more_datum_goes_where_the_law_says(law, assert_frequencies):
     assert_frequencies(counts, np.concatenate([chances.stop, chances.new_branch]))
 
 
-def test_two_more_data_share_what_the_law_says(assert_frequencies):
+def test_two_more_data_share_what_the_law_says():
     # Both new data see the same sticks: how often they end in one node tells their correlation.
     law = LAWS["decaying"]
     rng = np.random.default_rng(5)
@@ -182,7 +190,7 @@ def test_same_seed_same_tree():
 
 @pytest.mark.parametrize("truncation", [0.3, 1e-3])
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_no_mass_is_lost(law, truncation, assert_mass_balance):
+def test_no_mass_is_lost(law, truncation):
     rng = np.random.default_rng(8)
     for _ in range(3):
         sticks = law.sample_masses(rng, truncation)
@@ -192,7 +200,7 @@ def test_no_mass_is_lost(law, truncation, assert_mass_balance):
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_nodes_keep_a_beta_fraction_and_children_break_off_the_rest(law, assert_law, assert_mean):
+def test_nodes_keep_a_beta_fraction_and_children_break_off_the_rest(law):
     rng = np.random.default_rng(9)
     draws = [law.sample_masses(rng, 0.01) for _ in range(1000)]
     root = [sticks.own[0] for sticks in draws]
@@ -207,7 +215,7 @@ def test_nodes_keep_a_beta_fraction_and_children_break_off_the_rest(law, assert_
 
 
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_number_of_heavy_nodes_does_not_depend_on_truncation(law, assert_same_frequencies):
+def test_number_of_heavy_nodes_does_not_depend_on_truncation(law):
     rng = np.random.default_rng(10)
 
     def large(truncation):
@@ -245,7 +253,7 @@ def draw(n=3, tree=None):
         (Tree([-1, 0, 0], leaf=[2]), ("tree", "node 1 has no data", "tree.pruned()")),
     ],
 )
-def test_trees_that_do_not_fit_are_named(use, tree, words, assert_rejected):
+def test_trees_that_do_not_fit_are_named(use, tree, words):
     assert_rejected(lambda: use(tree), *words)
 
 
@@ -274,5 +282,5 @@ def test_trees_that_do_not_fit_are_named(use, tree, words, assert_rejected):
         ),
     ],
 )
-def test_bad_parameters_are_named(call, words, assert_rejected):
+def test_bad_parameters_are_named(call, words):
     assert_rejected(call, *words)

@@ -130,3 +130,16 @@ def sample_consensus(n=40, seed=0):
     tree = Tree.from_linkage(matrix)
     support = np.where(tree.n_children > 0, rng.random(tree.n_nodes).round(3), 1.0)
     return tree.annotated(support=support, names=[f"row {i}" for i in range(n)])
+
+
+def count_trees(samples, listed):
+    """Count how often each of the listed trees occurs, and any other."""
+    place = {tree: k for k, tree in enumerate(listed)}
+    known = {}  # by the raw arrays, of which there are few: canonical forms are slow to make
+    counts = np.zeros(len(listed) + 1, dtype=int)
+    for tree in samples:
+        raw = tree.parent.tobytes(), tree.leaf.tobytes()
+        if raw not in known:
+            known[raw] = place.get(tree.canonical(), len(listed))
+        counts[known[raw]] += 1
+    return counts[:-1], int(counts[-1])

@@ -20,7 +20,9 @@ from sticktree.processes.dislocation import (
     CallableSplit,
     Dislocation,
     FixedSplit,
+    Masses,
     PoissonDirichlet,
+    frag,
 )
 from sticktree.processes.divergence import (
     Concentration,
@@ -30,11 +32,9 @@ from sticktree.processes.divergence import (
     LogDivergence,
     resolve_concentration,
 )
-from sticktree.processes.enumeration import enumerate_trees, set_partitions
 from sticktree.processes.fragmentation import Fragmentation, FragmentationChain
-from sticktree.processes.laws import NextDatum, TreeLaw
+from sticktree.processes.laws import NextDatum, TreeLaw, enumerate_trees, set_partitions
 from sticktree.processes.mass_tree import MassTree
-from sticktree.processes.masses import Masses, frag
 from sticktree.processes.restaurant import NestedRestaurant
 from sticktree.processes.sticks import RecursiveSticks
 from sticktree.processes.transitions import GaussianTransition, TransitionOperator

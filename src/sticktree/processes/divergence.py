@@ -151,7 +151,7 @@ class ConstantDivergence(Divergence):
 
 
 ConcentrationLike = float | npt.ArrayLike | Callable[[int], float] | Divergence | Concentration
-"""A number for all levels, one number a level, a function of the level, or a divergence."""
+"""A number for all levels, one number per level, a function of the level, or a divergence."""
 
 
 def resolve_concentration(

@@ -17,9 +17,8 @@ from sticktree.checks import (
     check_positive,
     is_integer,
 )
-from sticktree.processes.dislocation import Dislocation
+from sticktree.processes.dislocation import Dislocation, Masses
 from sticktree.processes.mass_tree import MassTree, break_recursively
-from sticktree.processes.masses import Masses
 
 __all__ = ["Fragmentation", "FragmentationChain"]
 

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.processes.dislocation import Dislocation
-from sticktree.processes.masses import Masses
+from sticktree.processes.dislocation import Dislocation, Masses
 from sticktree.tree import NULL, Tree
-from sticktree.tree.arrays import nodes_by_level
 
 __all__ = ["MassTree", "break_recursively"]
 
@@ -121,6 +119,6 @@ def masses_from_fractions(
     """
     mass = fraction.copy()
     mass[0] = 1.0
-    for nodes in nodes_by_level(tree.level)[1:]:
+    for nodes in tree.nodes_by_level[1:]:
         mass[nodes] *= mass[tree.parent[nodes]]
     return MassTree(tree, mass, own * mass, unbroken * mass, n_sticks)

@@ -9,7 +9,6 @@ from sticktree.checks import FloatArray, check_discount, check_generator, check_
 from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
 from sticktree.processes.laws import NextDatum, check_levels
 from sticktree.tree import NULL, Tree
-from sticktree.tree.arrays import nodes_by_level
 
 __all__ = ["NestedRestaurant"]
 
@@ -104,7 +103,7 @@ class NestedRestaurant:
         n_children = _occupied_children(tree)
         inner = np.flatnonzero((tree.level < self.depth) & (tree.count > 0))
         child = np.flatnonzero((tree.level > 0) & (tree.count > 0))
-        # Π_{k<K} (α + k d) from a table of running sums, one row a level.
+        # Π_{k<K} (α + k d) from a table of running sums, a row per level.
         k = np.arange(1, max(int(n_children.max()), 1))
         opened = np.zeros((self.depth, k.size + 1))
         np.cumsum(np.log(alpha[:, None] + k * d), axis=1, out=opened[:, 1:])
@@ -133,7 +132,7 @@ class NestedRestaurant:
         denominator = np.where(inner & ~alone, tree.count + alpha, 1.0)
         take = np.maximum(tree.count - self.discount, 0.0)
         reach = np.ones(tree.n_nodes)
-        for nodes in nodes_by_level(tree.level)[1:]:
+        for nodes in tree.nodes_by_level[1:]:
             above = tree.parent[nodes]
             reach[nodes] = reach[above] * take[nodes] / denominator[above]
         new = np.where(alone, 1.0, alpha + self.discount * _occupied_children(tree))
@@ -162,7 +161,7 @@ class NestedRestaurant:
         n = check_integer("n", n, minimum=1)
         size = np.arange(1, n + 1, dtype=np.float64)
         column, row = size[None, :], size[:, None]
-        nodes = np.empty((n, 0))  # expected nodes below a node with 1 … n data, a column a level
+        nodes = np.empty((n, 0))  # expected nodes below a node with 1 … n data, a column per level
         for alpha in self.concentration.alpha[::-1]:
             d = self.discount
             with np.errstate(invalid="ignore"):  # m > n, masked below

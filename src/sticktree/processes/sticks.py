@@ -19,7 +19,7 @@ from sticktree.processes.divergence import ConcentrationLike, resolve_concentrat
 from sticktree.processes.laws import check_levels, check_occupied
 from sticktree.processes.mass_tree import MassTree, break_recursively, masses_from_fractions
 from sticktree.tree import Tree
-from sticktree.tree.arrays import Children, nodes_by_level
+from sticktree.tree.arrays import nodes_by_level
 
 __all__ = ["RecursiveSticks"]
 
@@ -178,7 +178,7 @@ class RecursiveSticks:
             n_sticks = np.zeros(tree.n_nodes, dtype=np.int32)
             check_occupied(tree)
         check_levels(tree, self.depth)
-        rank = Children.of(tree.parent).rank(tree.parent)
+        rank = tree.rank
         is_table = rank > n_sticks[tree.parent]
         is_table[0] = False
         fraction, left = self._stick_fractions(tree, np.where(is_table, 0, rank), rng)

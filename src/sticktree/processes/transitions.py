@@ -18,7 +18,7 @@ __all__ = ["GaussianTransition", "TransitionOperator"]
 class TransitionOperator(ABC):
     """The law of a child's parameter given its parent's, T(φ_child ← φ_parent).
 
-    Locations are arrays of shape (m, D), one row a node or a datum; every method works on all
+    Locations are arrays of shape (m, D), a row per node or datum; every method works on all
     rows at once. ``level`` is the level of the child.
     """
 
@@ -97,7 +97,9 @@ class GaussianTransition(TransitionOperator):
         if level_scales is not None and not callable(level_scales):
             self.level_scales = as_numbers("level_scales", level_scales)
             if self.level_scales.ndim != 1:
-                raise ValueError(f"level_scales must have one number a level, got {level_scales!r}")
+                raise ValueError(
+                    f"level_scales must have one number per level, got {level_scales!r}"
+                )
             for level in range(self.level_scales.size):
                 self.scale(level)
         self.noise = check_positive("noise", noise, zero=True)

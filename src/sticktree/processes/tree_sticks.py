@@ -22,7 +22,6 @@ from sticktree.processes.dislocation import PoissonDirichlet
 from sticktree.processes.laws import NextDatum, check_expanded, check_occupied
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import NULL, Tree
-from sticktree.tree.arrays import Children, nodes_by_level
 
 __all__ = ["TreeStickBreaking"]
 
@@ -141,7 +140,7 @@ class TreeStickBreaking:
         chosen = np.full(at.size, NULL, dtype=np.int32)
         old = np.flatnonzero(at < tree.n_nodes)
         node = at[old]
-        children = Children.of(tree.parent)
+        children = tree.child_table
         line = np.concatenate([[0.0], np.cumsum(shares[children.ids])])
         first, end = line[children.start[node]], line[children.start[node + 1]]
         left = rng.standard_gamma(self.gamma, tree.n_nodes)[node]
@@ -203,7 +202,7 @@ class TreeStickBreaking:
         own, below = tree.own_count, tree.count - tree.own_count
         stop = (1 + own) / (1 + own + below + alpha)
         reach = np.ones(tree.n_nodes)
-        for nodes in nodes_by_level(tree.level)[1:]:
+        for nodes in tree.nodes_by_level[1:]:
             above = tree.parent[nodes]
             on = reach[above] * (1 - stop[above])
             reach[nodes] = on * tree.count[nodes] / (below[above] + self.gamma)
