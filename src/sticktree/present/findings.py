@@ -152,8 +152,8 @@ class Findings:
     @cached_property
     def columns(self) -> str:
         """What was fitted, in words."""
-        listed = self.fit.columns.describe().split("\n")[0].removeprefix("columns: ")
-        return f"{many(self.n_rows, 'row')}, {many(len(self.fit.columns), 'column')}: {listed}"
+        columns = self.fit.columns
+        return f"{many(self.n_rows, 'row')}, {many(len(columns), 'column')}: {columns.listed()}"
 
     # ---- tree and clusters ----------------------------------------------------------------------
 

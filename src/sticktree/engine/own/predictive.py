@@ -78,7 +78,7 @@ def _seed(draw: Draw) -> int:
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.bulk.own_trunk import recount
+    from sticktree.engine.own.trunk import recount
 
     n_columns = draws[0].parameters["sums_total"].shape[1]
     room = max(int((draw.level == model.depth).sum()) for draw in draws)

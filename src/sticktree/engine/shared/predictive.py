@@ -68,7 +68,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.bulk.trunk import recount
+    from sticktree.engine.shared.trunk import recount
 
     dimension = draws[0].parameters["sums_total"].shape[1]
     room = max(draw.parent.size for draw in draws)
