@@ -284,11 +284,11 @@ class Fit:
         total, data = sum(weights.values()), self.training.some()
         predictives = {
             name: PosteriorPredictive(
-                [NumberedDraw(0, k, draw) for k, draw in enumerate(self.selection.draws[name])],
+                [NumberedDraw(0, k, draw) for k, draw in enumerate(draws)],
                 self.selection.models[name],
                 data,
             )
-            for name in weights
+            for name, draws in self.selection.draws.items()
         }
         weights = {name: w / total for name, w in weights.items()}
         return Stack(weights, predictives, self.training.scaling)

@@ -18,8 +18,8 @@ import sticktree
 from sticktree import DFPMixture, DPMixture
 from sticktree.inference.packing import pack_chain
 from sticktree.processes import LogDivergence
-from tests.saving.conftest import CASES, QUICK, fit, made, rows
-from tests.saving.sameness import differences
+from tests.io.conftest import CASES, QUICK, fit, made, rows
+from tests.io.sameness import differences
 
 
 def through_file(mixture, folder):
