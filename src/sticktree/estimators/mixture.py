@@ -80,8 +80,8 @@ class DFPMixture(FittedMixture):
         1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities
         on R15 and Aggregation are the same or slightly better.
     node_prior : (float, float), default=(2.0, 0.5)
-        With own noise: shape and rate of the Gamma prior of the inverse variance of a step. There
-        is such a variance for each level and column.
+        With own noise: shape and rate of the Gamma prior of a step's inverse variance. There is
+        such a variance for each level and column.
     discount_prior : (float, float), default=(1.0, 1.0)
         The two parameters of the Beta prior of the discount.
     standardize : bool, default=True

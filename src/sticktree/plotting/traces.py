@@ -104,7 +104,7 @@ class TracesDisplay:
             raise ParameterError("posterior", posterior, expected, verb="have", shown="none")
         self.posterior = posterior
         self.diagnosis = diagnosis
-        every = _single_scalars(posterior)
+        every = {name: values.astype(np.float64) for name, values in posterior.columns().items()}
         self.scalars = _most_telling(every) if names is None else _named(every, names)
 
     @classmethod
@@ -164,16 +164,6 @@ class TracesDisplay:
             pad=3,
             color=ALARM if bad else INK,
         )
-
-
-def _single_scalars(posterior: Posterior) -> dict[str, FloatArray]:
-    """Return every scalar for itself, by the name that the diagnosis uses."""
-    found = {}
-    for name, values in posterior.scalars().items():
-        table = values.reshape(*values.shape[:2], -1).astype(np.float64)
-        for k in range(table.shape[2]):
-            found[name if values.ndim == 2 else f"{name}[{k}]"] = table[:, :, k]
-    return found
 
 
 def _most_telling(every: dict[str, FloatArray]) -> dict[str, FloatArray]:

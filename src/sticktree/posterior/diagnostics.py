@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.posterior.draws import Posterior
 
@@ -15,6 +17,7 @@ __all__ = [
     "ConvergenceWarning",
     "Diagnosis",
     "Verdict",
+    "convergence",
     "diagnose",
     "r_hat_text",
     "scalar_name",
@@ -31,6 +34,9 @@ NAMES = {
     "discount": "discount d",
     "meeting_level": "mean level at which rows meet",
 }
+
+
+Key = TypeVar("Key")
 
 
 class ConvergenceWarning(UserWarning):
@@ -121,21 +127,30 @@ class Diagnosis:
 
 def diagnose(posterior: Posterior) -> Diagnosis:
     """Compute R-hat (from two chains on) and effective sample sizes of the posterior's scalars."""
+    return Diagnosis(*convergence(posterior.columns() if posterior.n_draws >= 4 else {}))
+
+
+def convergence(
+    scalars: Mapping[Key, npt.NDArray[Any]],
+) -> tuple[dict[Key, float], dict[Key, float]]:
+    """Return R-hat (from two chains on) and effective sample size of each scalar that varies.
+
+    Scalars have shape (chains, draws), with at least four draws.
+    """
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
     statistics: Any = array_stats
     r_hat, ess = {}, {}
-    if posterior.n_draws >= 4:
-        for name, values in posterior.columns().items():
-            column = values.astype(np.float64)
-            if np.ptp(column) == 0:
-                continue
-            ess[name] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
-            if posterior.n_chains > 1:
-                # Chains that are constant, each at its own value, have an infinite R-hat.
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
-    return Diagnosis(r_hat, ess)
+    for name, values in scalars.items():
+        column = values.astype(np.float64)
+        if np.ptp(column) == 0:
+            continue
+        ess[name] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
+        if len(column) > 1:
+            # Chains that are constant, each at its own value, have an infinite R-hat.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
+    return r_hat, ess
 
 
 def scalar_name(label: str) -> str:

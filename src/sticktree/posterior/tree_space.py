@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
 from sticktree.engine.draw import Draw
 from sticktree.posterior.clusterings import spread
+from sticktree.posterior.diagnostics import R_HAT_LIMIT, convergence
 from sticktree.posterior.draws import Posterior
 
 __all__ = ["TreeSpace", "tree_space"]
@@ -56,13 +56,13 @@ class TreeSpace:
     n_chains: int
     n_draws: int
 
-    def agrees(self, limit: float = 1.05) -> bool | None:
-        """Tell whether the chains agree on the tree; None if there is nothing to compare."""
+    def agrees(self, limit: float = R_HAT_LIMIT) -> bool | None:
+        """Return whether the chains agree on the tree; None if there is nothing to compare."""
         if math.isnan(self.ratio):
             return None
         return self.ratio <= limit and not self.r_hat > limit
 
-    def in_words(self, limit: float = 1.05) -> str:
+    def in_words(self, limit: float = R_HAT_LIMIT) -> str:
         """Return a sentence that says whether the chains agree, and what to do if not."""
         agrees = self.agrees(limit)
         if agrees is None:
@@ -169,21 +169,9 @@ def _ratio(every: float, within: float) -> float:
 
 def _of_distances(distance: FloatArray) -> tuple[float, float]:
     """Return R-hat and effective sample size of distances to reference draws."""
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    statistics: Any = array_stats
-    _, n_chains, n_draws = distance.shape
-    if n_draws < 4:
+    if distance.shape[2] < 4:
         return math.nan, math.nan
-    r_hat, ess = [], []
-    for traces in spread(list(distance), N_REFERENCES):
-        if np.ptp(traces) == 0:
-            continue
-        ess.append(float(statistics.ess(traces, chain_axis=0, draw_axis=1)))
-        if n_chains > 1:
-            # Chains that are constant, each at its own value, have an infinite R-hat.
-            with np.errstate(divide="ignore", invalid="ignore"):
-                r_hat.append(float(statistics.rhat(traces, chain_axis=0, draw_axis=1)))
+    r_hat, ess = convergence(dict(enumerate(spread(list(distance), N_REFERENCES))))
     # A chain that is apart shows best in the distances to its own draws.
-    worst = max((value for value in r_hat if not math.isnan(value)), default=math.nan)
-    return worst, float(np.median(ess)) if ess else math.nan
+    worst = max((value for value in r_hat.values() if not math.isnan(value)), default=math.nan)
+    return worst, float(np.median(list(ess.values()))) if ess else math.nan

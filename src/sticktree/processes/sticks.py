@@ -9,13 +9,12 @@ import numpy as np
 from sticktree.checks import (
     FloatArray,
     IntArray,
-    check_discount,
     check_fraction,
     check_generator,
     check_integer,
 )
 from sticktree.processes.dislocation import PoissonDirichlet
-from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
+from sticktree.processes.divergence import NestedLaw
 from sticktree.processes.laws import check_levels, check_occupied
 from sticktree.processes.mass_tree import MassTree, break_recursively, masses_from_fractions
 from sticktree.tree import Tree
@@ -24,7 +23,7 @@ from sticktree.tree.arrays import nodes_by_level
 __all__ = ["RecursiveSticks"]
 
 
-class RecursiveSticks:
+class RecursiveSticks(NestedLaw):
     """The Dirichlet fragmentation process by recursive stick breaking.
 
     At level l, ν[ωk] ~ Beta(1 − d, α(l) + k d) and π[ωk] = π[ω]·ν[ωk]·Π_{j<k}(1 − ν[ωj]). Data that
@@ -45,21 +44,6 @@ class RecursiveSticks:
     >>> law.sample_paths(1000, rng, sticks).tree.n_data
     1000
     """
-
-    def __init__(
-        self,
-        concentration: ConcentrationLike,
-        depth: int | None = None,
-        *,
-        discount: float = 0.0,
-    ) -> None:
-        self.discount = check_discount(discount)
-        self.concentration = resolve_concentration(concentration, depth, discount=self.discount)
-
-    @property
-    def depth(self) -> int:
-        """Number of levels of its trees below the root."""
-        return self.concentration.depth
 
     def sample(self, rng: np.random.Generator, truncation: float = 1e-4) -> MassTree:
         """Break the unit stick down to the last level.

@@ -15,10 +15,11 @@ from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
 from sticktree.engine.chain import Move
 from sticktree.engine.own.chain import ColumnsChain
+from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.node_split import node_split_sweep
 from sticktree.engine.own.own import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
-from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State, empty_state
+from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State
 from sticktree.engine.own.structure import load_tree
 from sticktree.engine.own.trunk import join_leaves, recount, split_leaf
 from sticktree.engine.shared.state import ALIVE, MADE
@@ -55,9 +56,10 @@ class OwnBulkChain(OwnNoise, BulkChain):
         if not self.impute:
             self.headroom = 1.0
         super()._begin(rows)
-        self.layout = model.layout(rows.extent.dimension)
-        if any(kind != "gaussian" for kind in self.layout.kind):
-            msg = f"columns must all be 'gaussian' for many rows, got {self.layout.kind}"
+        self.layout = layout_of(model, rows.extent.dimension)
+        if not self.layout.is_gaussian.all():
+            kinds = [column.kind for column in self.layout.columns]
+            msg = f"columns must all be 'gaussian' for many rows, got {kinds}"
             raise ValueError(msg)
 
     def _read_rows(self) -> None:

@@ -13,6 +13,7 @@ from sticktree.engine.common.random import RandomState, random_state
 from sticktree.engine.own.covariances import impute
 from sticktree.engine.own.datum import enter, move_data, take_out, weigh_all
 from sticktree.engine.own.hyper import settle
+from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.leaves import clear, count
 from sticktree.engine.own.node_split import node_split_sweep
 from sticktree.engine.own.own import OwnNoise
@@ -24,7 +25,6 @@ from sticktree.engine.own.state import (
     LOG_PSI,
     PHI,
     State,
-    empty_state,
 )
 from sticktree.engine.own.structure import load_tree
 from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, MADE, UNLISTED, tree_of
@@ -64,11 +64,11 @@ class ColumnsChain(OwnNoise):
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
         self.state = empty_state(data, model)
-        self.layout = model.layout(data.shape[1])
+        self.layout = layout_of(model, data.shape[1])
         self.gaps: npt.NDArray[np.bool_] | None = None
         if self.state.sizes[FORM] == FULL:
             gaps = np.isnan(data)
-            gaps[:, [kind != "gaussian" for kind in self.layout.kind]] = False
+            gaps[:, ~self.layout.is_gaussian] = False
             self.gaps = gaps if gaps.any() else None
 
     def sweep(self, tune: bool = False) -> SweepInfo:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.random import RandomState, chi_square, normal
+from sticktree.engine.own.kinds.wishart import cholesky
 from sticktree.engine.own.state import (
     CENTRE,
     COUNT,
@@ -24,7 +25,6 @@ from sticktree.engine.own.state import (
     TOTAL,
     State,
 )
-from sticktree.engine.own.wishart import cholesky
 from sticktree.engine.shared.state import ALIVE, ROOT
 from sticktree.jit import jit, linked
 from sticktree.tree import NULL

@@ -15,23 +15,16 @@ from sticktree.engine.common.concentration import draw_concentration
 from sticktree.engine.common.priors import log_beta, log_gamma, log_inverse_gamma
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.own.covariances import covariance_sweep
-from sticktree.engine.own.families import log_constants
 from sticktree.engine.own.hyper import hyper_sweep, settle
+from sticktree.engine.own.kinds.dispatch import constants
+from sticktree.engine.own.layout import Layout
 from sticktree.engine.own.leaves import log_evidence
 from sticktree.engine.own.nodes import node_sweep, variance_sweep
-from sticktree.engine.own.state import (
-    FORM,
-    FULL,
-    NEGATIVE_BINOMIAL,
-    PHI,
-    POISSON,
-    SHAPE,
-    State,
-)
+from sticktree.engine.own.state import FORM, FULL, PHI, State
 from sticktree.engine.shared.seats import log_tree_probability
 from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, ROOT
 from sticktree.jit import jit
-from sticktree.model import Layout, Model
+from sticktree.model import Model
 
 __all__ = ["OwnNoise"]
 
@@ -98,12 +91,7 @@ class OwnNoise:
 
     def log_likelihood(self) -> float:
         """Return log p(Y | tree, φ, hyper-parameters), leaves integrated out."""
-        state = self.state
-        value = sum_evidence(state)
-        for d, kind in enumerate(state.columns["kind"]):
-            if kind in (POISSON, NEGATIVE_BINOMIAL):
-                value += log_constants(state.data, int(kind), d, state.hyper[SHAPE, d])
-        return float(value)
+        return float(log_likelihood(self.state))
 
     def log_prior(self) -> float:
         """Return the log density of the tree, of φ, and of all that is learned."""
@@ -136,13 +124,15 @@ class OwnNoise:
 
 
 @jit
-def sum_evidence(state: State) -> float:
-    """Return the log evidence of all leaves."""
+def log_likelihood(state: State) -> float:
+    """Return the log evidence of all leaves, and what the data add wherever they sit."""
     value = 0.0
     for k in range(state.sizes[ALIVE]):
         leaf = state.order[k]
         if state.nodes[leaf].level == state.levels.size - 1:
             value += log_evidence(state, leaf, state.nodes[leaf].parent)
+    for d in range(state.columns.size):
+        value += constants(state, d)
     return value
 
 
