@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_observed
-from sticktree.data import Columns, smallest_gap
+from sticktree.data.columns import Columns
 from sticktree.model import Column
 
-__all__ = ["Scaling"]
+__all__ = ["Scaling", "smallest_gap"]
 
 FLAT = 1e-3  # in standardised units: the resolution of a column that is constant
+ROUNDING = 1e-9
+"""Gaps below this part of a column's range come from arithmetic, not from the measurement."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +39,9 @@ class Scaling:
         """Measure encoded rows."""
         check_observed("X", values, columns.names if columns.container != "array" else None)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
-        gaussian = [kind == "gaussian" for kind in columns.kinds]
-        if standardize and any(gaussian):
-            centre[gaussian], spread[gaussian] = _location_and_scale(values[:, gaussian])
+        some = columns.is_continuous
+        if standardize and some.any():
+            centre[some], spread[some] = _location_and_scale(values[:, some])
         return cls(columns, centre, spread)
 
     @classmethod
@@ -67,7 +70,7 @@ class Scaling:
 
     def describe(self, x: FloatArray, resolution: FloatArray | None) -> tuple[Column, ...]:
         """Return the columns as a model has them; None estimates the resolution of each."""
-        gaussian = np.array([kind == "gaussian" for kind in self.columns.kinds])
+        gaussian = self.columns.is_continuous
         if resolution is None:
             gaps = np.array(
                 [smallest_gap(x[:, d]) if gaussian[d] else 0.0 for d in range(len(x.T))]
@@ -84,11 +87,42 @@ class Scaling:
         # The variance of what is spread evenly over one unit of the last digit.
         floors = np.where(gaussian, gaps**2 / 12.0, 0.0)
         return tuple(
-            Column(kind, max(n, 1), float(floor))
-            for kind, n, floor in zip(
-                self.columns.kinds, self.columns.n_categories, floors, strict=True
+            Column(kind, max(n, 1), float(floor), trials)
+            for kind, n, floor, trials in zip(
+                self.columns.kinds,
+                self.columns.n_categories,
+                floors,
+                self.columns.trials,
+                strict=True,
             )
         )
+
+
+def smallest_gap(column: npt.ArrayLike) -> float:
+    """Return the smallest gap between distinct values of a column, its resolution.
+
+    It is 0 if no value occurs twice, for then the column is continuous, and if there are fewer than
+    two distinct values. NaN is left out.
+
+    Examples
+    --------
+    >>> from sticktree.data import smallest_gap
+    >>> smallest_gap([2.0, 4.5, 4.0, 2.0])
+    0.5
+    >>> smallest_gap([2.0, 4.5, 4.0])
+    0.0
+    """
+    values = np.asarray(column, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    distinct = np.unique(values)
+    if distinct.size == values.size or distinct.size < 2:
+        return 0.0
+    # Halves, for the range of huge numbers may be no number.
+    gaps = np.diff(distinct / 2)
+    width = distinct[-1] / 2 - distinct[0] / 2
+    spacing = np.finfo(np.float64).eps * np.abs(distinct / 2).max()
+    real = gaps[gaps > max(ROUNDING * width, 4 * spacing)]
+    return float(2 * real.min()) if real.size else 0.0
 
 
 def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
