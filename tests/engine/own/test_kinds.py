@@ -232,20 +232,8 @@ def test_the_terminal_takes_every_kind(tmp_path, capsys):
         writer.writerows(zip(*columns.values(), strict=True))
     declared = ",".join(f"{name}={kind}" for name, kind in kinds.items())
     command = ["fit", str(tmp_path / "table.csv"), "--kinds", declared, "-o", str(tmp_path / "run")]
-    quick = [
-        "--depth",
-        "2",
-        "--covariance",
-        "diag",
-        "--warmup",
-        "20",
-        "--draws",
-        "10",
-        "--chains",
-        "1",
-        "--seed",
-        "0",
-    ]
+    quick = ["--depth", "2", "--covariance", "diag", "--seed", "0"]
+    quick += ["--warmup", "20", "--draws", "10", "--chains", "1"]
     assert main([*command, *quick]) in (0, None)
     said = capsys.readouterr().out
     assert "2 binomial (binomial/binomial_trials, score)" in said
