@@ -25,9 +25,8 @@ from sticktree.posterior.consensus import consensus_tree, meeting_times
 from sticktree.posterior.diagnostics import Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.flat import best_level, flat_clustering
-from sticktree.posterior.loo import LeaveOneOut, leave_one_out
+from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
-from sticktree.posterior.stacking import Stack
 from sticktree.tree import Tree
 
 __all__ = ["SUMMARIES", "Fit"]

@@ -1,6 +1,7 @@
 """Convergence in tree space: chains of one law agree, chains of two do not."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,3 +117,6 @@ def test_words_give_the_numbers():
     space = TreeSpace(0.1, 0.2, 1.31, 1.2, 40.0, 2, 10)
     assert "(ratio 1.31, R-hat 1.20, where at most 1.05 would be fine)" in space.in_words()
     assert space.agrees(limit=1.5)
+    close = replace(space, ratio=1.0504, r_hat=1.02)
+    assert close.in_words().startswith("chains nearly agree: trees of different chains differ")
+    assert "(ratio 1.0504, R-hat 1.02, where at most 1.05" in close.in_words()

@@ -29,7 +29,7 @@ COMMANDS = {
     "predict": ("sticktree.cli.predict:PREDICT", "clusters and densities of new rows"),
     "plot": ("sticktree.cli.show:PLOT", "pictures of the tree, the rows and the chains"),
     "export": ("sticktree.cli.show:EXPORT", "the tree for other programs"),
-    "evaluate": ("sticktree.cli.evaluate:EVALUATE", "how good a run is: labels, test rows"),
+    "evaluate": ("sticktree.cli.predict:EVALUATE", "how good a run is: labels, test rows"),
     "cluster": ("sticktree.cli.predict:CLUSTER", "other flat clusters from the same fit"),
     "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
     "demo": (

@@ -13,7 +13,7 @@ import numpy as np
 
 from sticktree.checks import check_integer, check_positive
 from sticktree.cli import Command
-from sticktree.cli.output import add_seed, output_folder, provenance, seed_of
+from sticktree.cli.runs import add_seed, output_folder, provenance, seed_of
 from sticktree.files import atomically
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from sticktree.checks import FloatArray, check_integer
 from sticktree.engine.draw import Draw
 from sticktree.posterior.clusterings import spread
-from sticktree.posterior.diagnostics import R_HAT_LIMIT, convergence
+from sticktree.posterior.diagnostics import R_HAT_LIMIT, agreement, convergence, r_hat_text
 from sticktree.posterior.draws import Posterior
 
 __all__ = ["TreeSpace", "tree_space"]
@@ -64,23 +64,23 @@ class TreeSpace:
 
     def in_words(self, limit: float = R_HAT_LIMIT) -> str:
         """Return a sentence that says whether the chains agree, and what to do if not."""
-        agrees = self.agrees(limit)
-        if agrees is None:
+        if math.isnan(self.ratio):
             few = "one chain only" if self.n_chains < 2 else "too few draws"
             return (
-                f"{few}: whether chains agree on the tree cannot be said "
+                f"{few}: whether chains agree on the tree cannot be judged "
                 f"(two draws of a chain are {self.within:.3f} apart)"
             )
-        numbers = f"ratio {self.ratio:.2f}"
+        numbers = f"ratio {r_hat_text(self.ratio, limit)}"
         if not math.isnan(self.r_hat):
-            numbers += f", R-hat {self.r_hat:.2f}"
-        if agrees:
+            numbers += f", R-hat {r_hat_text(self.r_hat, limit)}"
+        judged = agreement(np.fmax(self.ratio, self.r_hat), limit)
+        if judged == "agree":
             return (
                 "chains agree: trees of different chains are as near to each other as those of one "
                 f"({numbers})"
             )
         return (
-            "chains disagree: trees of different chains differ more than those of one "
+            f"chains {judged}: trees of different chains differ more than those of one "
             f"({numbers}, where at most {limit:g} would be fine); run longer"
         )
 

@@ -7,8 +7,8 @@ from scipy.special import gammaln
 
 from sticktree.checks import FloatArray, check_generator, check_integer
 from sticktree.processes.divergence import NestedLaw
-from sticktree.processes.laws import NextDatum, check_levels
-from sticktree.tree import NULL, Tree
+from sticktree.processes.laws import EMPTY, NextDatum, check_levels
+from sticktree.tree import Tree
 
 __all__ = ["NestedRestaurant"]
 
@@ -49,7 +49,7 @@ class NestedRestaurant(NestedLaw):
 
         n = check_integer("n", n, minimum=0)
         check_generator(rng)
-        tree = Tree([NULL]) if tree is None else tree
+        tree = EMPTY if tree is None else tree
         check_levels(tree, self.depth)
         leaf = np.concatenate([tree.leaf, np.empty(n, dtype=np.int32)])
         nodes, n_nodes = seat(

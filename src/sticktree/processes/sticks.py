@@ -18,7 +18,7 @@ from sticktree.processes.divergence import NestedLaw
 from sticktree.processes.laws import check_levels, check_occupied
 from sticktree.processes.mass_tree import MassTree, break_recursively, masses_from_fractions
 from sticktree.tree import Tree
-from sticktree.tree.arrays import nodes_by_level
+from sticktree.tree.arrays import accumulate_upward, nodes_by_level
 
 __all__ = ["RecursiveSticks"]
 
@@ -88,7 +88,9 @@ class RecursiveSticks(NestedLaw):
         rng.shuffle(leaf)
         tree = sticks.tree
         everyone = np.concatenate([tree.leaf, leaf])
-        with_data = Tree(tree.parent, everyone, level=tree.level)
+        here = np.bincount(leaf, minlength=tree.n_nodes).astype(np.int32)
+        count = tree.count + accumulate_upward(here, tree.parent, tree.nodes_by_level)
+        with_data = Tree.from_trusted(tree.parent, everyone, tree.level, count)
         return MassTree(with_data, sticks.mass, sticks.own, sticks.unbroken, sticks.n_sticks)
 
     def _break_for(
@@ -126,8 +128,9 @@ class RecursiveSticks(NestedLaw):
         inner = new[level[new] < self.depth]
         unbroken[inner] = mass[inner] * left[inner]
         own = np.append(sticks.own, np.where(level[new] == self.depth, mass[new], 0.0))
-        larger = Tree(parent, tree.leaf, level=level)
-        n_sticks = np.append(sticks.n_sticks, np.zeros(new.size, dtype=np.int32))
+        nothing = np.zeros(new.size, dtype=np.int32)
+        larger = Tree.from_trusted(parent, tree.leaf, level, np.append(tree.count, nothing))
+        n_sticks = np.append(sticks.n_sticks, nothing)
         return MassTree(larger, mass, own, unbroken, n_sticks), seats
 
     def redraw(

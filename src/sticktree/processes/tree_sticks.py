@@ -19,7 +19,7 @@ from sticktree.checks import (
     is_real,
 )
 from sticktree.processes.dislocation import PoissonDirichlet
-from sticktree.processes.laws import NextDatum, check_expanded, check_occupied
+from sticktree.processes.laws import EMPTY, NextDatum, check_expanded, check_occupied
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import NULL, Tree
 
@@ -97,7 +97,7 @@ class TreeStickBreaking:
         """
         n = check_integer("n", n, minimum=0)
         check_generator(rng)
-        tree = Tree([NULL]) if tree is None else tree
+        tree = EMPTY if tree is None else tree
         check_expanded(tree)
         check_occupied(tree)
         parent = [tree.parent]
