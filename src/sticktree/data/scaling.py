@@ -36,7 +36,8 @@ class Scaling:
     @classmethod
     def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
         """Measure encoded rows."""
-        check_observed("X", values, columns.names if columns.container != "array" else None)
+        names = None if columns.container == "array" else np.array(columns.names, dtype=object)
+        check_observed("X", values, names)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
         gaussian = [kind == "gaussian" for kind in columns.kinds]
         if standardize and any(gaussian):

@@ -14,7 +14,6 @@ from sticktree.model import Model
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
-    from sticktree.engine.bulk.rows import Rows
     from sticktree.engine.draw import Draw
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "Effort",
     "Engine",
     "Move",
-    "ParallelChainMaker",
     "Predictive",
     "SweepInfo",
     "apply_moves",
@@ -147,25 +145,6 @@ class ChainMaker(Protocol):
         snapshot: dict[str, npt.NDArray[Any]],
     ) -> ChainLike:
         """Return a chain that goes on where a snapshot was taken."""
-
-
-class ParallelChainMaker(Protocol):
-    """The class of chains for many rows, wherever these are."""
-
-    def __call__(self, rows: Rows, model: Model, rng: np.random.Generator) -> ChainLike:
-        """Start a chain on standardised rows."""
-
-    def restored(
-        self,
-        rows: Rows,
-        model: Model,
-        rng: np.random.Generator,
-        snapshot: dict[str, npt.NDArray[Any]],
-    ) -> ChainLike:
-        """Return a chain that goes on where a snapshot was taken."""
-
-    def following(self, chain: Any, rows: Rows) -> ChainLike:
-        """Return a chain that goes on from one of the other kind, which has the same rows."""
 
 
 class Predictive(Protocol):

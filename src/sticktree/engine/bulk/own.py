@@ -83,7 +83,7 @@ class OwnBulkChain(OwnNoise, BulkChain):
         self._settle()
 
     def _new_state(self, room: int) -> State:
-        """Return a state with room for so many leaves, and no rows."""
+        """Return a state with room for ``room`` leaves, and no rows."""
         state = empty_state(np.zeros((room, self.rows.extent.dimension)), self.model)
         return state._replace(data=state.data[:0], leaf=state.leaf[:0])
 

@@ -56,10 +56,10 @@ def split_leaf(state: State, leaf: int) -> int:
 
 
 @jit
-def join_leaves(state: State, gone: int) -> None:
+def join_leaves(state: State, removed: int) -> None:
     """Take a leaf away that has a sibling; the counts must follow."""
-    unlink(state, gone)
-    state.nodes[gone].n = 0
-    state.nodes[gone].next_sibling = state.sizes[FREE]
-    state.sizes[FREE] = gone
+    unlink(state, removed)
+    state.nodes[removed].n = 0
+    state.nodes[removed].next_sibling = state.sizes[FREE]
+    state.sizes[FREE] = removed
     list_nodes(state)
