@@ -22,7 +22,7 @@ from sticktree.plotting.base import (
     open_frame,
     pyplot,
 )
-from sticktree.posterior.diagnostics import Diagnosis, r_hat_text
+from sticktree.posterior.diagnostics import Diagnosis, agreement, r_hat_text
 from sticktree.posterior.draws import Posterior
 
 if TYPE_CHECKING:
@@ -155,10 +155,10 @@ class TracesDisplay:
         parts = [] if r_hat is None else [f"R-hat {r_hat_text(r_hat)}"]
         if ess is not None:
             parts.append(f"{ess:,.0f} effective draws")
-        agreement = Diagnosis({} if r_hat is None else {name: r_hat}, {}).verdict().agreement
-        bad = agreement in ("nearly agree", "disagree")
+        judged = "agree" if r_hat is None else agreement(r_hat)
+        bad = judged != "agree"
         ax.set_title(
-            ", ".join(parts) + (f": chains {agreement}" if bad else ""),
+            ", ".join(parts) + (f": chains {judged}" if bad else ""),
             fontsize=7,
             loc="right",
             pad=3,

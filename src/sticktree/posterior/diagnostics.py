@@ -17,6 +17,7 @@ __all__ = [
     "ConvergenceWarning",
     "Diagnosis",
     "Verdict",
+    "agreement",
     "convergence",
     "diagnose",
     "r_hat_text",
@@ -43,6 +44,9 @@ class ConvergenceWarning(UserWarning):
     """The chains of a fit do not agree."""
 
 
+Agreement = Literal["agree", "nearly agree", "disagree", "cannot tell"]
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether the chains of a fit agree.
@@ -57,7 +61,7 @@ class Verdict:
         The same in words, with the figures behind it.
     """
 
-    agreement: Literal["agree", "nearly agree", "disagree", "cannot tell"]
+    agreement: Agreement
     tone: Literal["good", "doubtful", "bad"]
     text: str
 
@@ -96,11 +100,12 @@ class Diagnosis:
                 f"be at most {limit:g}; {n_above} of {len(self.r_hat)} scalars "
                 f"{'is' if n_above == 1 else 'are'} above that. Run longer"
             )
-            if known[worst] > R_HAT_FAR:
+            judged = agreement(known[worst], limit)
+            if judged == "disagree":
                 text = f"The chains disagree: {text}, and do not rely on this tree yet."
-                return Verdict("disagree", "bad", text)
+                return Verdict(judged, "bad", text)
             text = f"The chains nearly agree: {text}: details may still change."
-            return Verdict("nearly agree", "doubtful", text)
+            return Verdict(judged, "doubtful", text)
         text = "The chains agree"
         if worst is not None:
             text += f": the largest R-hat is {known[worst]:.2f} ({scalar_name(worst)})"
@@ -151,6 +156,20 @@ def convergence(
             with np.errstate(divide="ignore", invalid="ignore"):
                 r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
     return r_hat, ess
+
+
+def agreement(r_hat: float, limit: float = R_HAT_LIMIT) -> Agreement:
+    """Judge by one R-hat, or a ratio like it, whether chains agree.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.diagnostics import agreement
+    >>> [agreement(r_hat) for r_hat in (1.01, 1.06, 1.21)]
+    ['agree', 'nearly agree', 'disagree']
+    """
+    if not r_hat > limit:
+        return "agree"
+    return "disagree" if r_hat > R_HAT_FAR else "nearly agree"
 
 
 def scalar_name(label: str) -> str:
