@@ -289,7 +289,7 @@ def support(tree: Tree, draws: list[Draw]) -> FloatArray:
     from sticktree.tree.walk import sums_below
 
     keys = np.random.default_rng(0).integers(2**64, size=tree.n_data, dtype=np.uint64)
-    sums = sums_below(tree.parent, tree.leaf, keys)
+    sums = sums_below(tree.parent.copy(), tree.leaf.copy(), keys)  # frozen, they are another type
     order = np.argsort(sums)
     hits = np.zeros(tree.n_nodes)
     known = sums[order]

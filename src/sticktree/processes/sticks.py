@@ -13,6 +13,7 @@ from sticktree.checks import (
     check_generator,
     check_integer,
 )
+from sticktree.errors import ParameterError
 from sticktree.processes.dislocation import PoissonDirichlet
 from sticktree.processes.divergence import NestedLaw
 from sticktree.processes.laws import check_levels, check_occupied
@@ -156,7 +157,7 @@ class RecursiveSticks(NestedLaw):
         """
         check_generator(rng)
         if order not in ("tables", "sticks"):
-            raise ValueError(f'order must be "tables" or "sticks", got {order!r}')
+            raise ParameterError("order", order, '"tables" or "sticks"')
         if isinstance(tree, MassTree):
             n_sticks, tree = tree.n_sticks, tree.tree
         elif order == "sticks":
