@@ -31,7 +31,7 @@ from sticktree.tree import Tree
 __all__ = ["SUMMARIES", "Fit"]
 
 AT_ONCE = 2_000_000
-"""Up to so many rows a fit ends with summaries; above, they are made when first asked for."""
+"""Up to this many data a fit ends with summaries; above, they are made when first asked for."""
 SUMMARIES = ("diagnosis", "whole_tree", "tree", "level", "labels", "confidence")
 """The cached properties that files keep."""
 LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
@@ -209,7 +209,7 @@ class Fit:
         return meeting_times(self.posterior.labelled, self.training.data_of(rows))
 
     def _level_of(self, n_clusters: int) -> int:
-        """Return the level with about so many branches, in the mean over draws."""
+        """Return the level whose mean number of branches is nearest to ``n_clusters``."""
         depth = self.model.depth
         sizes = np.mean([draw.nodes_per_level(depth) for draw in self.posterior.draws], axis=0)
         return 1 + int(np.argmin(np.abs(np.log(sizes) - np.log(n_clusters))))

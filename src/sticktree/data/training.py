@@ -224,7 +224,7 @@ class TrainingData:
 
 
 def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
-    """Tell whether rows are for the parallel sampler; raise an error if they cannot be."""
+    """Return whether rows are for the parallel sampler; raise if they cannot be."""
     others = sorted(set(columns.kinds) - {"gaussian"})
     if algorithm == "parallel" and others:
         raise ValueError(

@@ -274,7 +274,7 @@ class DFPMixture(FittedMixture):
 
         ``posterior_`` then has the draws after this batch, and densities and predictions reflect
         all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
-        ``stream_`` has a line for every batch; one that is far from what was foreseen is warned
+        ``stream_`` has a line for every batch; one that is far from what was predicted is warned
         of. If a batch fails or is interrupted, the mixture is as before it.
 
         Parameters
