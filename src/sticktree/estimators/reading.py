@@ -83,7 +83,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
         return read_table(X, table=estimator.columns_)
     table = read_table(X, columns)
     given = columns if isinstance(columns, dict) else dict(enumerate(columns or ()))
-    if set(table.columns.kinds) != {"gaussian"} and len(given) < len(table.columns):
+    if table.columns.discrete and len(given) < table.columns.n_declared:
         warn_caller(table.columns.describe(), ColumnsWarning)
     return table
 
