@@ -235,7 +235,7 @@ def test_the_terminal_takes_every_kind(tmp_path, capsys):
     quick = ["--depth", "2", "--covariance", "diag", "--seed", "0"]
     quick += ["--warmup", "20", "--draws", "10", "--chains", "1"]
     assert main([*command, *quick]) in (0, None)
-    said = capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
     assert "2 binomial (binomial/binomial_trials, score)" in said
     assert all(f"1 {kind} (" in said for kind in DECLARED if kind != "binomial")
     assert main(["predict", str(tmp_path / "run"), str(tmp_path / "table.csv")]) in (0, None)
