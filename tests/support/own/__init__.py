@@ -1,1 +1,1 @@
-"""A plain twin of the model with own noise, exact posteriors of it, and the engine put beside them."""
+"""A plain twin of the model with own noise, its exact posteriors, and the engine beside them."""
