@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from sticktree.data.containers import Raw
+from sticktree.errors import ParameterError
 
 __all__ = ["ENGINE_KINDS", "KINDS", "EngineKind", "Kind", "declared_kinds", "inferred_kind"]
 
@@ -34,9 +35,10 @@ def declared_kinds(columns: Any, names: Sequence[Any], *, named: bool) -> list[K
             kinds[_position(key, names, named=named)] = _check_kind(f"columns[{key!r}]", kind)
         return kinds
     if isinstance(columns, str) or not isinstance(columns, Iterable):
-        raise ValueError(
-            "columns must be a dict from names or positions to kinds, or a sequence with one kind "
-            f"per column, got {columns!r}"
+        raise ParameterError(
+            "columns",
+            columns,
+            "a dict from names or positions to kinds, or a sequence with one kind per column",
         )
     given = list(columns)
     if len(given) != len(names):
@@ -65,8 +67,8 @@ def _check_kind(name: str, kind: Any) -> Kind | None:
     if kind is None:
         return None
     if not isinstance(kind, str) or kind not in KINDS:
-        guess = nearest(kind, KINDS)
-        raise ValueError(f"{name} must be one of {', '.join(KINDS)}, got {kind!r}{guess}")
+        shown = f"{kind!r}{nearest(kind, KINDS)}"
+        raise ParameterError(name, kind, f"one of {', '.join(KINDS)}", shown=shown)
     return kind
 
 
