@@ -54,14 +54,13 @@ def test_chains_of_different_laws_disagree(chain_of):
     assert space.in_words().endswith("run longer")
 
 
-def test_distances_are_those_of_the_trees(make_draw, monkeypatch):
-    monkeypatch.setattr("sticktree.posterior.tree_space.N_PAIRS", 100_000)
+def test_distances_are_those_of_the_trees(make_draw):
     # Each chain has one clustering, with one datum elsewhere in each draw.
     chains = []
     for common in ([1] * 5 + [2] * 5, [1, 2] * 5):
         moved = [[3 if i == k else c for i, c in enumerate(common)] for k in range(4)]
         chains.append([make_draw([(c, 1) for c in clusters]) for clusters in moved])
-    space = tree_space(Posterior(chains, of_depth(2)))
+    space = tree_space(Posterior(chains, of_depth(2)), n_pairs=100_000)
     trees = [[draw.tree for draw in chain] for chain in chains]
     within = [
         meeting_distance(a, b) for chain in trees for k, a in enumerate(chain) for b in chain[:k]

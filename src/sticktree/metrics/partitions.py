@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray
-from sticktree.errors import ParameterError
 from sticktree.tree import NULL
 
 __all__ = [
@@ -155,7 +154,7 @@ def class_codes(name: str, labels: Iterable[Any], length: int | None = None) -> 
     array([ 0,  1, -1,  0], dtype=int32)
     """
     if isinstance(labels, str):
-        raise ParameterError(name, labels, "a sequence of labels, one for each datum")
+        raise ValueError(f"{name} must be a sequence of labels, one for each datum, got {labels!r}")
     shape = getattr(labels, "shape", (0,))
     if len(shape) != 1:
         raise ValueError(
@@ -169,7 +168,9 @@ def class_codes(name: str, labels: Iterable[Any], length: int | None = None) -> 
         try:
             codes.append(NULL if _missing(label) else number.setdefault(label, len(number)))
         except TypeError:
-            raise ParameterError(f"{name}[{i}]", label, "a text, a number or the like") from None
+            raise ValueError(
+                f"{name}[{i}] must be a string, a number or the like, got {label!r}"
+            ) from None
     if length is not None and len(codes) != length:
         raise ValueError(f"{name} must have one entry for each of {length} data, got {len(codes)}")
     return np.array(codes, dtype=np.int32)

@@ -15,9 +15,6 @@ from sticktree.posterior.draws import Posterior
 
 __all__ = ["TreeSpace", "tree_space"]
 
-N_PAIRS = 2_000
-"""Pairs of data whose meetings are compared."""
-
 N_REFERENCES = 20
 """Draws to which the distances of all draws are followed."""
 
@@ -85,7 +82,7 @@ class TreeSpace:
         )
 
 
-def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
+def tree_space(posterior: Posterior, n_draws: int = 100, *, n_pairs: int = 2_000) -> TreeSpace:
     """Compare the trees of a posterior within chains and between them.
 
     Parameters
@@ -94,6 +91,8 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
         Draws of one or several chains.
     n_draws : int
         Draws of each chain that are compared, spread evenly; only those that have labels.
+    n_pairs : int
+        Pairs of data whose meetings are compared, a fixed random sample.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
             "a chain without"
         )
     chains = [spread(chain[:n_known], min(n_draws, n_known)) for chain in chains]
-    levels = _meeting_levels(chains, posterior.depth)
+    levels = _meeting_levels(chains, posterior.depth, n_pairs)
     n_chains, n_draws, _ = levels.shape
     squared = _squared_distances(levels.reshape(n_chains * n_draws, -1))
     chain = np.repeat(np.arange(n_chains), n_draws)
@@ -133,7 +132,7 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
     )
 
 
-def _meeting_levels(chains: list[list[Draw]], depth: int) -> FloatArray:
+def _meeting_levels(chains: list[list[Draw]], depth: int, n_pairs: int) -> FloatArray:
     """Return where a sample of pairs meets in every draw, by depth: chains × draws × pairs."""
     from sticktree.tree.walk import meeting_nodes
 
@@ -141,9 +140,9 @@ def _meeting_levels(chains: list[list[Draw]], depth: int) -> FloatArray:
     if n_data < 2:
         return np.zeros((len(chains), n_draws, 1))
     rng = np.random.default_rng(0)
-    i = rng.integers(n_data, size=N_PAIRS)
-    j = (i + rng.integers(1, n_data, size=N_PAIRS)) % n_data
-    levels = np.empty((len(chains), n_draws, N_PAIRS))
+    i = rng.integers(n_data, size=n_pairs)
+    j = (i + rng.integers(1, n_data, size=n_pairs)) % n_data
+    levels = np.empty((len(chains), n_draws, n_pairs))
     for c, chain in enumerate(chains):
         for s, draw in enumerate(chain):
             first, second = (draw.leaf[rows].astype(np.int32) for rows in (i, j))

@@ -72,7 +72,7 @@ def read_json(text: str | bytes) -> dict[str, Any]:
         raise ValueError(f"the tree lacks {', '.join(sorted(missing))}")
     time, names = record.get("time"), record.get("names")
     if names is not None and not isinstance(names, list):
-        raise ParameterError("names", names, "a list of texts")
+        raise ParameterError("names", names, "a list of strings")
     return {
         "parent": record["parent"],
         "leaf": record["leaf"],
