@@ -24,7 +24,7 @@ from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
 from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
 from sticktree.model import Column, Model
-from tests.columns.setting import trials_of
+from tests.support.own.setting import trials_of
 
 # ---- kernels that other kernels call only ----------------------------------------------------
 
