@@ -14,6 +14,7 @@ from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
+from sticktree.engine.own.kinds import LIKELIHOODS
 from sticktree.inference.drift import Stream
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.parameters import check_level
@@ -245,7 +246,7 @@ class Fit:
     def imputed(self, x: FloatArray) -> FloatArray:
         """Return rows without gaps: means, and the likeliest category, by a vote of many draws."""
         full = self.posterior.predictive.imputed(x)
-        codes = [k for k, kind in enumerate(self.columns.kinds) if kind == "categorical"]
+        codes = [k for k, kind in enumerate(self.columns.kinds) if LIKELIHOODS[kind].has_codes]
         if np.isnan(x[:, codes]).any():
             votes = self.sample_imputed(VOTES, x, np.random.default_rng(0))
             for k in codes:

@@ -225,7 +225,7 @@ class TrainingData:
 
 def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
     """Return whether rows are for the parallel sampler; raise if they cannot be."""
-    others = sorted(set(columns.kinds) - {"gaussian"})
+    others = columns.discrete
     if algorithm == "parallel" and others:
         raise ValueError(
             f'algorithm="parallel" is for gaussian and lognormal columns only, got '

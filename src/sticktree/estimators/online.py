@@ -95,7 +95,7 @@ def first_batch(draws: Sequence[Draw]) -> Batch:
 
 def _check_stream(estimator: Any, last: Fit) -> None:
     """Raise an error if something is in the way of a further batch."""
-    others = sorted(set(last.columns.kinds) - {"gaussian"})
+    others = last.columns.discrete
     if others:
         raise ValueError(
             f"partial_fit is for gaussian and lognormal columns only, got {', '.join(others)}"

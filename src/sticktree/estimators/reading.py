@@ -14,7 +14,6 @@ from sklearn.utils.validation import validate_data
 from sticktree.checks import check_not_infinite, check_observed
 from sticktree.data import Table, read_table
 from sticktree.data.scaling import Scaling
-from sticktree.data.sources import tables
 from sticktree.data.sources.dask import is_dask
 from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData
@@ -62,9 +61,9 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
     """Read rows in memory, like those of the fit unless ``reset``."""
     columns = estimator.columns
     if isinstance(X, Table):
-        alike: Any = np.zeros((1, len(X.columns)))
+        alike: Any = np.zeros((1, len(X.columns.given)))
         if X.columns.container != "array":
-            alike = _frame(alike, X.columns.names)
+            alike = _frame(alike, X.columns.given)
         validate_data(estimator, alike, reset=reset, skip_check_array=True)
         known = X.columns if reset else estimator.columns_
         if (X.columns.declared, X.columns.categories) != (known.declared, known.categories):
@@ -84,7 +83,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
         return read_table(X, table=estimator.columns_)
     table = read_table(X, columns)
     given = columns if isinstance(columns, dict) else dict(enumerate(columns or ()))
-    if set(table.columns.kinds) != {"gaussian"} and len(given) < len(table.columns):
+    if table.columns.discrete and len(given) < table.columns.n_declared:
         warn_caller(table.columns.describe(), ColumnsWarning)
     return table
 
@@ -203,7 +202,7 @@ def chunkwise(method: Method) -> Method:
     @wraps(method)
     def asked(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:  # noqa: N803
         if isinstance(X, np.memmap):
-            if X.ndim != 2 or len(X) <= tables.CHUNK_ROWS or X.dtype.kind not in "fiu":
+            if X.ndim != 2 or len(X) <= ChunkedTable.chunk_rows or X.dtype.kind not in "fiu":
                 return method(self, X, *arguments, **options)
         elif not isinstance(X, ChunkedTable):
             return method(self, X, *arguments, **options)

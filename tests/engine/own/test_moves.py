@@ -18,8 +18,8 @@ from sticktree.engine.own.node_split import node_split_sweep
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_merge import split_merge_sweep
 from sticktree.engine.shared.state import tree_of
-from tests.columns import engine, exact, placements, twin
-from tests.columns.test_exact import CASES, setting_of
+from tests.engine.own.test_exact import CASES, setting_of
+from tests.support.own import engine, exact, placements, twin
 from tests.support.statistics import (
     GridLaw,
     assert_frequencies,

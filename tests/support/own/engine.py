@@ -24,6 +24,7 @@ from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
 from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
 from sticktree.model import Column, Model
+from tests.support.own.setting import trials_of
 
 # ---- kernels that other kernels call only ----------------------------------------------------
 
@@ -73,7 +74,8 @@ def places_of_subtree(state, ceiling, m):
 
 
 def columns_of(kinds, width, floor):
-    return tuple(Column(*column) for column in zip(kinds, width.tolist(), floor, strict=True))
+    parts = zip(kinds, width.tolist(), floor, trials_of(kinds), strict=True)
+    return tuple(Column(*column) for column in parts)
 
 
 def model_of(setting, **choices):

@@ -6,8 +6,8 @@ import pytest
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.shared.state import tree_of
 from sticktree.model import Model
-from tests.columns import engine, twin
-from tests.columns.test_twin import model_of
+from tests.engine.own.test_twin import model_of
+from tests.support.own import engine, twin
 
 KINDS = ("gaussian", "categorical", "poisson", "gaussian", "negative_binomial")
 NAN = np.nan
@@ -37,7 +37,9 @@ def engine_model(priors):
 
 def data_of(priors, n_data, gaps, rng):
     data = twin.sample_prior(priors, n_data, rng).data
-    data[rng.random(data.shape) < gaps] = NAN
+    missing = rng.random(data.shape) < gaps
+    missing[:, [kind == "trials" for kind in priors.kinds]] = False
+    data[missing] = NAN
     return data
 
 
