@@ -193,6 +193,7 @@ WRONG = [
     ("--kinds plant=categorical --columns 1", "--kinds: column 'plant' is not fitted"),
     ("--kinds länge=poisson --columns 1", "column 'länge', row"),
     ("--weights 2 --columns 1", "column 'width (cm)' must hold numbers, got nothing in row 3"),
+    ("--weights länge --columns 3", "--weights[2] must be at least 0, got -0.268"),
     ("--weights species --columns 2", "--weights: column 'species' must hold numbers, got"),
     ("--columns 2,4", "column 'collector' is categorical but has one value only"),
     ("--columns 2,0", "give it to --id or --drop"),
