@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from sticktree.inference.sampling import Run, Schedule
 
 from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.engine.chain import Effort, Move, apply_moves
+from sticktree.inference.runner import Run, Schedule
 from sticktree.model import Model
 from tests.support.bulk import rows_of
 
