@@ -14,7 +14,8 @@ from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import Rows, ThreadedRows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from sticktree.engine.chain import Effort
-from sticktree.engine.shared.chain import Chain, rebuild
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.seats import rebuild
 from sticktree.model import Model
 from sticktree.tree import Tree
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from sticktree.engine.common.links import tree_of
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.shared.state import tree_of
 from tests.columns import engine, twin
 from tests.columns.test_twin import model_of
 

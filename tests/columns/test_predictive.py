@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sticktree.engine.common.links import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.predictive import predictives
-from sticktree.engine.shared.state import tree_of
 from tests.columns import engine, placements, twin
 from tests.columns.test_chain import data_of, engine_model
 from tests.columns.test_twin import model_of

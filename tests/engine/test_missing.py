@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from sticktree.engine.common.links import tree_of
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
-from sticktree.engine.shared.gaps import Gaps
-from sticktree.engine.shared.missing import impute, reseat
-from sticktree.engine.shared.state import tree_of
+from sticktree.engine.shared.missing import Gaps, impute, reseat
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree

@@ -13,17 +13,16 @@ from scipy import stats
 
 from sticktree import Tree
 from sticktree.engine.common.concentration import _log_discount, _log_factor
+from sticktree.engine.common.links import DISCOUNT, FACTOR, LEAVES, ROOT, tree_of
 from sticktree.engine.common.random import random_state
-from sticktree.engine.common.siblings import look_outside
-from sticktree.engine.shared.branches import find_branch
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.near import find_far
+from sticktree.engine.shared.messages import look_outside
+from sticktree.engine.shared.places import find_branch, find_far
 from sticktree.engine.shared.regraft import regraft
 from sticktree.engine.shared.scales import _log_scale
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.split_merge import _evidence, _scan
-from sticktree.engine.shared.state import DISCOUNT, DRIFT, FACTOR, LEAVES, NOISE, ROOT, tree_of
-from sticktree.engine.shared.structure import load_tree
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.split_leaves import _evidence, _scan
+from sticktree.engine.shared.state import DRIFT, NOISE, load_tree
 from sticktree.model import Model
 from sticktree.tree import NULL
 from tests.engine.compiled import (

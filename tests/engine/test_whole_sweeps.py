@@ -19,8 +19,9 @@ from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import ThreadedRows
 from sticktree.engine.bulk.shared_chain import SharedParallelChain
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.chain import rebuild as rebuild_own
-from sticktree.engine.shared.chain import Chain, rebuild
+from sticktree.engine.own.counting import rebuild as rebuild_own
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.seats import rebuild
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
 from tests.columns import engine as own_engine

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sticktree.engine.common.links import DISCOUNT, FACTOR, tree_of
 from sticktree.engine.draw import tracked_pairs
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.model import Model
 from sticktree.posterior import Draw, Posterior, best_draw, labels_at, meeting_times

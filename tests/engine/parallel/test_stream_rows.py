@@ -17,10 +17,9 @@ from sticktree.engine.bulk.squash import cut, join
 from sticktree.engine.bulk.stream_rows import MOST_BLOCKS, Gone, StreamRows
 from sticktree.engine.bulk.sums import Grid
 from sticktree.engine.bulk.tally import empty_tally
-from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.state import NOISE
+from sticktree.engine.shared.split_nodes import node_split_sweep
+from sticktree.engine.shared.state import NOISE, set_scales
 from sticktree.model import Column, Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree

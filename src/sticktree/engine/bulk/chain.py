@@ -18,7 +18,7 @@ from sticktree.engine.bulk.sums import Grid
 from sticktree.engine.bulk.tally import Tally
 from sticktree.engine.bulk.trunk import draw_weights
 from sticktree.engine.chain import Effort, SweepInfo, apply_moves
-from sticktree.engine.shared.state import Index
+from sticktree.engine.common.links import Index
 from sticktree.model import Model
 
 __all__ = ["ParallelChain"]

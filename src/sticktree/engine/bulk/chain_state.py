@@ -14,8 +14,8 @@ from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Grid
 from sticktree.engine.bulk.tally import Tally
 from sticktree.engine.chain import ChainLike, Effort, Move
+from sticktree.engine.common.links import DISCOUNT, TreeState
 from sticktree.engine.common.random import RandomState
-from sticktree.engine.shared.state import DISCOUNT, TreeState
 from sticktree.model import Model
 
 __all__ = ["ChainState"]

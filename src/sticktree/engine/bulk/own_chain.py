@@ -13,17 +13,17 @@ from sticktree.engine.bulk.chain import ParallelChain
 from sticktree.engine.bulk.components import PRODUCTS, SQUARES
 from sticktree.engine.bulk.leaf import Leaf, LeafLaw, Sums
 from sticktree.engine.bulk.own_law import FullLaw, VarianceLaw
-from sticktree.engine.bulk.own_trunk import join_leaves, recount, split_leaf
+from sticktree.engine.bulk.own_trunk import join_leaves, split_leaf
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.chain import Move
+from sticktree.engine.common.links import ALIVE, MADE, list_nodes
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.node_split import node_split_sweep
-from sticktree.engine.own.own import OwnNoise
+from sticktree.engine.own.counting import take_sums
+from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
+from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State, empty_state
 from sticktree.engine.own.structure import load_tree
-from sticktree.engine.shared.state import ALIVE, MADE
-from sticktree.engine.shared.structure import list_nodes
 
 __all__ = ["OwnParallelChain"]
 
@@ -90,7 +90,7 @@ class OwnParallelChain(OwnNoise, ParallelChain):
         n, seen, total, second = self.sums
         squares = np.einsum("kdd->kd", second).copy() if self.full else second
         outer = second if self.full else np.empty((0, 0, 0))
-        recount(self.state, self.leaves, n, seen, total, squares, outer)
+        take_sums(self.state, self.leaves, n, seen, total, squares, outer)
 
     def _transform(self) -> FloatArray:
         return np.eye(self.rows.extent.dimension)

@@ -13,8 +13,8 @@ from sticktree.engine.bulk.chain_state import ChainState
 from sticktree.engine.bulk.leaf import Sums
 from sticktree.engine.bulk.stream_rows import StreamRows
 from sticktree.engine.chain import Effort
+from sticktree.engine.common.links import ALIVE
 from sticktree.engine.draw import Draw, tracked_pairs
-from sticktree.engine.shared.state import ALIVE
 from sticktree.tree import Tree
 
 __all__ = ["Records"]

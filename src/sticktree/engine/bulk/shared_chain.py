@@ -12,20 +12,15 @@ from sticktree.engine.bulk.chain import ParallelChain
 from sticktree.engine.bulk.components import SUMS
 from sticktree.engine.bulk.leaf import Leaf, SharedLaw, Sums
 from sticktree.engine.bulk.tally import Tally
-from sticktree.engine.bulk.trunk import (
-    draw_places,
-    join_leaves,
-    recount,
-    split_leaf,
-)
+from sticktree.engine.bulk.trunk import draw_places, join_leaves, split_leaf
 from sticktree.engine.chain import Move
+from sticktree.engine.common.links import LEAVES, MADE
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.node_split import node_split_sweep
+from sticktree.engine.shared.noise import SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.shared import SharedNoise
-from sticktree.engine.shared.state import LEAVES, MADE, NOISE, State, empty_state
-from sticktree.engine.shared.structure import load_tree
+from sticktree.engine.shared.seats import take_sums
+from sticktree.engine.shared.split_nodes import node_split_sweep
+from sticktree.engine.shared.state import NOISE, State, empty_state, load_tree, set_scales
 
 __all__ = ["SharedParallelChain"]
 
@@ -80,7 +75,7 @@ class SharedParallelChain(SharedNoise, ParallelChain):
 
     def _settle(self) -> None:
         white = self._in_coordinates(self.sums)
-        recount(self.state, self.leaves, white.n, white.total)
+        take_sums(self.state, self.leaves, white.n, white.total)
 
     def _whiten(self) -> None:
         self._settle()

@@ -9,33 +9,30 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
-from sticktree.engine.common.random import RandomState, random_state
+from sticktree.engine.common.links import (
+    ALIVE,
+    MADE,
+    list_nodes,
+    tree_of,
+)
+from sticktree.engine.common.random import random_state
+from sticktree.engine.own.counting import leave_one_out, recount
 from sticktree.engine.own.covariances import impute
-from sticktree.engine.own.datum import enter, move_data, take_out, weigh_all
+from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.hyper import settle
-from sticktree.engine.own.leaves import clear, count
-from sticktree.engine.own.node_split import node_split_sweep
-from sticktree.engine.own.own import OwnNoise
+from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
-from sticktree.engine.own.split_merge import split_merge_sweep
+from sticktree.engine.own.split_leaves import split_merge_sweep
+from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import (
     FORM,
     FULL,
-    LOG_PSI,
-    PHI,
-    State,
     empty_state,
 )
-from sticktree.engine.own.structure import load_tree
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, MADE, UNLISTED, tree_of
-from sticktree.engine.shared.structure import list_nodes
-from sticktree.jit import jit
 from sticktree.model import Model
 from sticktree.tree import Tree
 
-__all__ = ["ColumnsChain", "leave_one_out", "rebuild", "set_parameters"]
-
-FRESH = 3  # draws of a new branch that stand for all, in a density
+__all__ = ["ColumnsChain"]
 
 
 class ColumnsChain(OwnNoise):
@@ -143,73 +140,3 @@ class ColumnsChain(OwnNoise):
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of every row, given all others."""
         return leave_one_out(self.state, self.raw, self.words)
-
-
-@jit
-def recount(state: State) -> None:
-    """Compute all sums of the leaves from the data, and what depends on them."""
-    depth = state.levels.size - 1
-    for k in range(state.sizes[ALIVE]):
-        if state.nodes[state.order[k]].level >= depth - 1:
-            clear(state, state.order[k])
-    for i in range(state.leaf.size):
-        count(state, state.leaf[i], i, 1.0)
-    settle(state)
-
-
-@jit
-def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray:
-    """Return the log density of every row of ``raw`` given all other rows.
-
-    ``raw`` may miss entries that are imputed in the state. The state stays as it was.
-    """
-    n_data = state.leaf.size
-    out = np.empty(n_data)
-    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
-    row = np.empty(raw.shape[1])
-    for i in range(n_data):
-        old, cut = take_out(state, i, chain)
-        if state.sizes[UNLISTED]:
-            list_nodes(state)
-        row[:] = state.data[i]
-        state.data[i] = raw[i]
-        out[i] = weigh_all(state, i, rng, FRESH)
-        state.data[i] = row
-        enter(state, i, old if cut < 0 else cut, chain)
-    if state.sizes[UNLISTED]:
-        list_nodes(state)
-    recount(state)
-    return out
-
-
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    inner = np.flatnonzero(tree.level < tree.level.max())
-    set_parameters(state, inner, concentration, discount, parameters, less_discount)
-    recount(state)
-
-
-def set_parameters(
-    state: State,
-    inner: npt.NDArray[np.int64],
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; the sums of its leaves must follow."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.coordinates[inner, :, PHI] = parameters["phi"]
-    for name in ("variance", "hyper", "psi"):
-        getattr(state, name)[...] = parameters[name]
-    if state.sizes[FORM] == FULL:
-        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE, ROOT
 from sticktree.engine.common.random import RandomState, chi_square, normal
 from sticktree.engine.own.state import (
     CENTRE,
@@ -25,7 +26,6 @@ from sticktree.engine.own.state import (
     State,
 )
 from sticktree.engine.own.wishart import cholesky
-from sticktree.engine.shared.state import ALIVE, ROOT
 from sticktree.jit import jit, linked
 from sticktree.tree import NULL
 

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.own.families import log_constants, set_prior
 from sticktree.engine.own.leaves import expect, part_evidence, renew, set_empty
 from sticktree.engine.own.state import NEGATIVE_BINOMIAL, SHAPE, State
-from sticktree.engine.shared.state import ALIVE
 from sticktree.jit import jit, linked
 
 __all__ = ["hyper_sweep", "settle"]

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sticktree.engine.common.links import ALIVE, ROOT
 from sticktree.engine.common.random import RandomState, gamma, normal
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.own.families import set_prior
 from sticktree.engine.own.leaves import expect, part_evidence, renew
 from sticktree.engine.own.state import FORM, FULL, GAUSSIAN, PHI, State
-from sticktree.engine.shared.state import ALIVE, ROOT
 from sticktree.jit import jit, linked
 from sticktree.tree import NULL
 

@@ -13,9 +13,10 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv, logsumexp
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.links import Index
 from sticktree.engine.common.random import random_state
 from sticktree.engine.draw import Draw
-from sticktree.engine.own.chain import leave_one_out, rebuild, set_parameters
+from sticktree.engine.own.counting import leave_one_out, rebuild, set_parameters
 from sticktree.engine.own.datum import weigh_rows
 from sticktree.engine.own.state import (
     CATEGORICAL,
@@ -37,7 +38,6 @@ from sticktree.engine.own.state import (
     empty_state,
 )
 from sticktree.engine.own.structure import load_tree
-from sticktree.engine.shared.state import Index
 from sticktree.model import Model
 
 __all__ = ["ColumnsPredictive", "predictives"]
@@ -78,7 +78,7 @@ def _seed(draw: Draw) -> int:
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.bulk.own_trunk import recount
+    from sticktree.engine.own.counting import take_sums
 
     n_columns = draws[0].parameters["sums_total"].shape[1]
     room = max(int((draw.level == model.depth).sum()) for draw in draws)
@@ -101,7 +101,7 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         squares = np.einsum("kdd->kd", second).copy() if full else second
-        recount(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
+        take_sums(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
         yield ColumnsPredictive(state, np.empty((0, n_columns)), _seed(draw))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.shared.state import ROOT, Index
+from sticktree.engine.common.links import ROOT, Index
 from sticktree.model import Model
 from sticktree.tree import NULL
 

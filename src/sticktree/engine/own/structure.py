@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.links import (
+    FREE,
+    MADE,
+    ROOT,
+    UNLISTED,
+    add_data,
+    give_back,
+    link,
+    list_nodes,
+    take_number,
+    unlink,
+)
 from sticktree.engine.own.leaves import clear, expect, renew
 from sticktree.engine.own.state import PHI, State
-from sticktree.engine.shared.state import FREE, MADE, ROOT, UNLISTED
-from sticktree.engine.shared.structure import add_data, link, list_nodes, take_number, unlink
 from sticktree.jit import jit, linked
 from sticktree.tree import NULL
 
@@ -38,8 +48,7 @@ def prune(state: State, node: int, chain: FloatArray) -> int:
         below = state.nodes[top].first_child
         for p in range(state.coordinates.shape[1]):
             chain[state.nodes[top].level, p] = state.coordinates[top, p, PHI]
-        state.nodes[top].next_sibling = state.sizes[FREE]
-        state.sizes[FREE] = top
+        give_back(state, top)
         top = below
     return stays
 

@@ -10,63 +10,24 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
+from sticktree.engine.common.links import ALIVE, LEAVES, MADE, list_nodes, tree_of
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.datum import datum_sweep, move_data
-from sticktree.engine.shared.gaps import Gaps
-from sticktree.engine.shared.leave_one_out import leave_one_out
-from sticktree.engine.shared.missing import impute, reseat
-from sticktree.engine.shared.node_split import node_split_sweep
+from sticktree.engine.shared.missing import Gaps, impute, reseat
+from sticktree.engine.shared.mixture import leave_one_out
+from sticktree.engine.shared.noise import FIRST_VARIANCE, SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.scales import add_squares
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.shared import FIRST_VARIANCE, SharedNoise
-from sticktree.engine.shared.split_merge import split_merge_sweep
-from sticktree.engine.shared.state import (
-    ALIVE,
-    DISCOUNT,
-    FACTOR,
-    LEAVES,
-    MADE,
-    State,
-    empty_state,
-    tree_of,
-)
-from sticktree.engine.shared.structure import list_nodes, load_tree
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.split_leaves import split_merge_sweep
+from sticktree.engine.shared.split_nodes import node_split_sweep
+from sticktree.engine.shared.state import empty_state
 from sticktree.model import Model
 from sticktree.tree import Tree
 
-__all__ = ["Chain", "rebuild", "set_parameters"]
+__all__ = ["Chain"]
 
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
-
-
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    set_parameters(state, concentration, discount, scales, less_discount)
-    settle(state)
-
-
-def set_parameters(
-    state: State,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; it must be settled afterwards."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.levels["scale"] = scales
-    set_scales(state)
 
 
 class Chain(SharedNoise):

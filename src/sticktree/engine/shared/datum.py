@@ -23,10 +23,13 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import LEAVES, ROOT, Index, list_nodes
 from sticktree.engine.common.random import RandomState, uniform
-from sticktree.engine.shared.branches import TINY, choose_exactly, find_branch
 from sticktree.engine.shared.messages import carry, locate, send
-from sticktree.engine.shared.near import (
+from sticktree.engine.shared.places import (
+    TINY,
+    choose_exactly,
+    find_branch,
     find_far,
     measure,
     nearest,
@@ -35,10 +38,16 @@ from sticktree.engine.shared.near import (
     weigh_leaf,
     weigh_near,
 )
-from sticktree.engine.shared.seats import bound_of_branches, seat
-from sticktree.engine.shared.settle import settle_attached, settle_detached
-from sticktree.engine.shared.state import DRIFT, LEAVES, NOISE, ROOT, Index, State
-from sticktree.engine.shared.structure import attach, detach, list_nodes, make_node, release_node
+from sticktree.engine.shared.seats import bound_of_branches, seat, settle_attached, settle_detached
+from sticktree.engine.shared.state import (
+    DRIFT,
+    NOISE,
+    State,
+    attach,
+    detach,
+    make_node,
+    release_node,
+)
 from sticktree.jit import inlined, jit
 from sticktree.tree import NULL
 

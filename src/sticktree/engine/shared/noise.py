@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.concentration import concentration_move
+from sticktree.engine.common.links import DISCOUNT, FACTOR, ROOT
 from sticktree.engine.common.priors import (
     log_beta,
     log_gamma,
@@ -21,11 +21,11 @@ from sticktree.engine.common.priors import (
     log_scales,
 )
 from sticktree.engine.common.random import RandomState
+from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
-from sticktree.engine.shared.seats import log_tree_probability
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import DISCOUNT, FACTOR, ROOT, State
+from sticktree.engine.shared.seats import concentration_move, settle
+from sticktree.engine.shared.state import State
 from sticktree.model import Model
 
 __all__ = ["FIRST_VARIANCE", "SharedNoise"]

@@ -12,8 +12,10 @@ from scipy.special import multigammaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, ROOT
 from sticktree.engine.common.priors import log_beta, log_gamma, log_inverse_gamma
 from sticktree.engine.common.random import RandomState
+from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.own.covariances import covariance_sweep
 from sticktree.engine.own.families import log_constants
 from sticktree.engine.own.hyper import hyper_sweep, settle
@@ -28,8 +30,6 @@ from sticktree.engine.own.state import (
     SHAPE,
     State,
 )
-from sticktree.engine.shared.seats import log_tree_probability
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, ROOT
 from sticktree.jit import jit
 from sticktree.model import Layout, Model
 
