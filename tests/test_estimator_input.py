@@ -1,6 +1,7 @@
 """What goes into an estimator: any container of numbers, and clear words where it is wrong."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 from sticktree import DFPMixture
+from sticktree.data import read_table
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 ASKING = ["score_samples", "score", "predict", "predict_proba", "transform", "impute"]
@@ -292,3 +294,18 @@ def test_equal_rows_are_together(mixture):
     labels = fit(data).labels_
     assert labels.tolist() == np.repeat([labels[0], labels[-1]], 10).tolist()
     assert labels[0] != labels[-1]
+
+
+def test_a_table_that_was_read_before_is_taken_as_it_is():
+    frame = pd.DataFrame(rows(), columns=["x", "y"], index=[f"r{k}" for k in range(len(rows()))])
+    table = replace(read_table(frame), names=tuple(frame.index))
+    first, again = fit(frame), fit(table)
+    assert [d.log_joint for d in first.posterior_.draws] == [
+        d.log_joint for d in again.posterior_.draws
+    ]
+    assert again.feature_names_in_.tolist() == ["x", "y"]
+    assert again.tree_.names == first.tree_.names == table.names
+    np.testing.assert_array_equal(again.score_samples(table), first.score_samples(frame))
+    other = read_table(pd.DataFrame({"x": rows()[:, 0], "y": np.arange(len(rows())) % 2 == 0}))
+    with pytest.raises(ValueError, match="X must be a table with the kinds and categories of the"):
+        again.score_samples(other)

@@ -189,7 +189,7 @@ def test_a_stream_prints_and_is_a_frame(fourth):
 
 
 def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
-    calm = head(Findings(fourth))
+    calm = head(Findings(fourth.fit_))
     assert "4 batches with 800 rows in all" in calm
     assert "foresaw" not in calm
     mixture = copy.deepcopy(fourth)
@@ -199,10 +199,10 @@ def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
         mixture.fit_ = replace(mixture.fit_, stream=stream).with_summaries(known)
         if batch == 4:
             one = "Batch 4 was not what those before it foresaw (z = -14.0): see stream_"
-            words = head(Findings(mixture))
+            words = head(Findings(mixture.fit_))
             assert one in words.replace("\n", " ")
             assert max(map(len, words.split("\n"))) <= 100
-    found = Findings(mixture)
+    found = Findings(mixture.fit_)
     assert found.result()["drifted"] == mixture.stream_.drifted == [4, 5]
     several = "2 batches were not what those before them foresaw (4, 5)"
     assert several in summary(found).replace("\n", " ")

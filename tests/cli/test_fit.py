@@ -332,3 +332,16 @@ def test_a_disk_that_is_full_leaves_a_run_that_can_go_on(flowers, tmp_path, told
     assert "cannot write tree.nwk: No space left on device" in err
     assert told("fit", "-o", tmp_path / "run", "--resume", "-q")[0] == 0
     assert {path.name for path in Path(tmp_path / "run").iterdir()} == set(FILES)
+
+
+def test_a_table_is_read_once(flowers, tmp_path, told, monkeypatch):
+    from sticktree.data import Columns
+
+    encode, calls = Columns.encode, []
+    monkeypatch.setattr(Columns, "encode", lambda self, x: calls.append(1) or encode(self, x))
+    options = ["--columns", "1-3", "--covariance", "diag", "--chains", "1", "--warmup", "1"]
+    code, _, err = told("fit", flowers, "-o", tmp_path, *options, "--draws", "2", "--seed", "0")
+    assert code == 0, err
+    assert len(calls) == 1
+    estimator = RunFolder.open(tmp_path).estimator
+    assert estimator.feature_names_in_.tolist() == ["länge", "width (cm)", "species"]

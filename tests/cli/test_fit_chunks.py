@@ -88,13 +88,13 @@ def test_what_cannot_be_done_in_chunks(told, options, message):
 
 @pytest.mark.usefixtures("small", "folder")
 def test_columns_of_a_large_file():
-    rows, columns = large_rows(open_large("mixed.parquet"), {"columns": ["none", "b"]})
-    assert rows.frame.names == columns.names == ("b", "none")
-    assert columns.kinds == ("gaussian", "gaussian")
+    rows = large_rows(open_large("mixed.parquet"), {"columns": ["none", "b"]})
+    assert rows.table.names == rows.columns.names == ("b", "none")
+    assert rows.columns.kinds == ("gaussian", "gaussian")
     assert rows.roles["ignored"] == ["a", "word"]
     assert rows.missing_cells is None
-    rows, columns = large_rows(open_large("x.zarr"), {})
-    assert rows.frame.names == columns.names == ("x0", "x1")
+    rows = large_rows(open_large("x.zarr"), {})
+    assert rows.table.names == rows.columns.names == ("x0", "x1")
 
 
 def test_hashes_tell_contents_apart(folder):

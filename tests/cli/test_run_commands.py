@@ -59,7 +59,7 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     shapes = []
 
     def stop(self, X, sample_weight=None):  # noqa: N803
-        shapes.append(X.shape)
+        shapes.append(X.values.shape)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(DFPMixture, "fit", stop)

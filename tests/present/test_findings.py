@@ -33,7 +33,7 @@ def groups():
 
 def test_clusters_are_counted_and_described(groups):
     labels = ["a"] * 10 + ["b"] * 9 + [None] + ["a"] * 10
-    found = Findings(groups, classes=labels)
+    found = Findings(groups.fit_, classes=labels)
     assert found.n_rows == 30
     sizes = np.bincount(groups.labels_).tolist()
     assert [cluster.n_rows for cluster in found.clusters] == sizes
@@ -60,13 +60,13 @@ def test_the_drawing_has_the_branches_with_support(groups):
 
 def test_few_rows_are_drawn_one_by_one():
     frame = pd.DataFrame({"x": [1.0, 2.0, 9.0]}, index=["é(1)", "b", "c"])
-    assert "é(1)" in summary(Findings(fit(frame)))
+    assert "é(1)" in summary(Findings(fit(frame).fit_))
 
 
 def test_categories_that_stand_out_are_told():
     frame = pd.DataFrame({"x": [0.0, 0.1] * 6 + [9.0, 9.1] * 6, "sex": ["f"] * 12 + ["m"] * 12})
     quick = {"covariance_type": "diag", "leaf_noise": "own"}
-    clusters = Findings(fit(frame, **quick)).result()["clusters"]
+    clusters = Findings(fit(frame, **quick).fit_).result()["clusters"]
     assert any("sex m (100%)" in cluster["typical"] for cluster in clusters)
 
 
@@ -75,16 +75,16 @@ def test_a_lognormal_column_is_described_in_its_own_units_everywhere():
     frame = pd.DataFrame({"income": income})
     mixture = fit(frame, columns={"income": "lognormal"})
     lines = Page(build_report(mixture)).table("Flat clusters")[1:]
-    for cluster, line in zip(Findings(mixture).clusters, lines, strict=True):
+    for cluster, line in zip(Findings(mixture.fit_).clusters, lines, strict=True):
         mean = number(income[mixture.labels_ == cluster.number].mean())
         side = "low" if cluster.number == mixture.labels_[0] else "high"
-        assert f"income {mean} ({side})" in summary(Findings(mixture))
+        assert f"income {mean} ({side})" in summary(Findings(mixture.fit_))
         assert line[-1].startswith(f"income {mean} (")
 
 
 def test_columns_that_never_change_and_gaps_are_no_trouble():
     frame = pd.DataFrame({"flat": [5.0] * 6, "x": [1.0, np.nan, 2.0, 8.0, 9.0, np.nan]})
-    clusters = Findings(fit(frame)).clusters
+    clusters = Findings(fit(frame).fit_).clusters
     assert not any(trait.column == "flat" for cluster in clusters for trait in cluster.traits)
 
 
@@ -93,7 +93,7 @@ def test_many_clusters_show_the_largest():
     mixture = fit(frame, concentration=20.0)
     labels = np.minimum(np.arange(80), 70)
     mixture.fit_ = mixture.fit_.with_summaries(mixture.fit_.summaries() | {"labels": labels})
-    text = summary(Findings(mixture))
+    text = summary(Findings(mixture.fit_))
     assert "71 clusters" in text
     assert "the largest have 10, 1, 1" in text
     assert "… 41 more clusters with 41 rows" in text

@@ -167,7 +167,7 @@ def fitted(posterior, r_hat, **changes):
         "selection": None,
         "stream": None,
         "diagnosis": Diagnosis(r_hat, {}),
-        "training": SimpleNamespace(n_data=30, fitted_rows=np.arange(30)),
+        "training": SimpleNamespace(n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30)),
     }
     mixture.fit_ = SimpleNamespace(**known | changes)
     return mixture

@@ -96,9 +96,7 @@ def table():
 
 @pytest.fixture(scope="package")
 def estimator(table):
-    found = mixture(table)
-    found.labels_ = np.repeat([0, 1, 2], 20)
-    return found
+    return mixture(table, labels=np.repeat([0, 1, 2], 20))
 
 
 @pytest.fixture(scope="package")

@@ -1,14 +1,15 @@
 """Stand-ins for fitted mixtures: what the report reads of one, made by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 from scipy.cluster.hierarchy import linkage
 
-from sticktree import Tree
+from sticktree import DFPMixture, Tree
 from sticktree.data import read_table
-from sticktree.posterior import Posterior
+from sticktree.data.training import TrainingData
+from sticktree.fit import Fit
+from sticktree.inference.fitting import Sampled
+from sticktree.inference.runner import Schedule
 from sticktree.posterior.diagnostics import Diagnosis
 from tests.support.models import of_depth
 
@@ -49,27 +50,23 @@ def linkage_tree(values, n_levels=4.0, seed=0):
     return Tree(parent, size - 1 - np.arange(n), time=time, support=support)
 
 
-def mixture(table, *, tree=None, columns=None, labels=None, **more):
-    """Return what the report reads of a mixture that was fitted to a table."""
+def mixture(table, *, tree=None, columns=None, labels=None, weights=None):
+    """Return a mixture that is fitted to a table: rows and answers made by hand, no draws."""
     read = read_table(table, columns)
+    training = TrainingData.of_table(read, weights, standardize=False, algorithm="gibbs")
     tree = linkage_tree(read.values) if tree is None else tree
     labels = tree.cut(1.5) if labels is None else labels
-    known = {
-        "tree_": tree,
-        "labels_": np.asarray(labels).astype(int),
-        "level_": 2,
-        "confidence_": np.linspace(0.3, 1.0, len(read.values)),
-        "rows_at_hand": lambda: (np.arange(len(read.values)), read.values),
-        "columns_": read.columns,
-        "depth_": 4,
-        "covariance_type_": "full",
-        "leaf_noise_": "shared",
-        "selection_": None,
-        "posterior_": Posterior([[]], of_depth(4)),
-        "diagnosis_": Diagnosis({}, {}),
-        "get_params": dict,
+    answers = {
+        "tree": tree,
+        "labels": np.asarray(labels).astype(int),
+        "level": 2,
+        "confidence": np.linspace(0.3, 1.0, len(read.values)),
+        "diagnosis": Diagnosis({}, {}),
     }
-    return SimpleNamespace(**known | more)
+    sampled = Sampled(of_depth(4), None, [], Schedule(0, 1), finished=True)
+    estimator = DFPMixture()
+    estimator.fit_ = Fit(training, sampled, None, {}).with_summaries(answers)
+    return estimator
 
 
 def nasty_mixture():

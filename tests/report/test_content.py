@@ -111,8 +111,7 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once():
     weight = np.array([1, 2, 0, 1, 3, 1, 1, 0, 1, 1, 1, 2, 1, 1])
     kept = np.flatnonzero(weight)
     labels = np.arange(14) % 3
-    estimator = mixture(data, tree=linkage_tree(data[kept]), labels=labels)
-    estimator.fit_ = SimpleNamespace(training=SimpleNamespace(fitted_rows=kept))
+    estimator = mixture(data, tree=linkage_tree(data[kept]), labels=labels, weights=weight)
     names = [f"r{i}" for i in range(14)]
     page = Page(build_report(estimator, names=names, classes=np.arange(14)))
     assert "Of the rows, 2 have weight 0 and are not in the tree." in page.texts("p")[0]
@@ -120,7 +119,7 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once():
     number = unpacked(rows["number"], "<i4")
     assert sorted(number) == kept.tolist()
     assert rows["names"] == [f"r{i}" for i in number]
-    assert Findings(estimator, names=names).tree.names == tuple(f"r{i}" for i in kept)
+    assert Findings(estimator.fit_, names=names).tree.names == tuple(f"r{i}" for i in kept)
     assert [page.data["classes"][k] for k in unpacked(rows["class"], "<i4")] == [
         str(i) for i in number
     ]
@@ -134,7 +133,7 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once():
 
 def test_lognormal_columns_are_shown_as_they_came():
     values = np.exp(np.random.default_rng(0).normal(size=(9, 2)))
-    table = Findings(mixture(values, columns=["lognormal", "gaussian"])).table
+    table = Findings(mixture(values, columns=["lognormal", "gaussian"]).fit_).table
     np.testing.assert_allclose(table.values, values, rtol=1e-12)
 
 
@@ -145,7 +144,7 @@ def test_distances_are_standard_scores():
     values = np.random.default_rng(0).normal(5, 3, size=(30, 3))
     values[::4, 1] = np.nan
     values[:, 2] = 2.5
-    table = Findings(mixture(values)).table
+    table = Findings(mixture(values).fit_).table
     expected = (values[:, :2] - np.nanmean(values[:, :2], axis=0)) / np.nanstd(
         values[:, :2], axis=0
     )
@@ -157,7 +156,7 @@ def test_what_sets_rows_apart_is_the_most_unusual_first():
     values = np.zeros((20, 4))
     values[10:] = [1.0, -30.0, 5.0, 0.0]
     values[:, 2] += np.tile([0.0, 10.0], 10)
-    traits = Findings(mixture(values, labels=np.arange(20) >= 10)).clusters[1].traits
+    traits = Findings(mixture(values, labels=np.arange(20) >= 10).fit_).clusters[1].traits
     text = [trait.full() for trait in traits]
     assert text[:2] == ["column 0 1 (+1.0 sd)", "column 1 −30 (−1.0 sd)"]
     assert len(text) == 2  # column 2 is half a standard deviation off at most, column 3 constant
@@ -166,7 +165,7 @@ def test_what_sets_rows_apart_is_the_most_unusual_first():
 def test_principal_axes_are_those_of_the_singular_value_decomposition():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
-    places, explained, weight = principal_axes(Findings(mixture(values)).table)
+    places, explained, weight = principal_axes(Findings(mixture(values).fit_).table)
     z = (values - values.mean(axis=0)) / values.std(axis=0)
     left, singular, right = np.linalg.svd(z, full_matrices=False)
     np.testing.assert_allclose(np.abs(places), np.abs(left * singular)[:, :2], atol=1e-8)
@@ -178,7 +177,7 @@ def test_principal_axes_take_categories_and_gaps():
     frame = pd.DataFrame(
         {"a": [1.0, 2.0, np.nan, 4.0], "b": ["x", "y", "x", None], "c": [0.0, 1.0, 0.0, 1.0]}
     )
-    places, explained, weight = principal_axes(Findings(mixture(frame)).table)
+    places, explained, weight = principal_axes(Findings(mixture(frame).fit_).table)
     assert np.isfinite(places).all()
     assert 0.5 < explained.sum() <= 1 + 1e-12
     np.testing.assert_allclose(weight.sum(axis=1), 1.0)

@@ -68,8 +68,8 @@ def test_page_of_many_rows_says_how_many_it_has():
 
     mixture = as_fit(made_up(2_000, 8))
     names = [f"row {k}" for k in range(2_000)]
-    whole = Content.of(Findings(mixture))
-    part = Content.of(Findings(mixture, names=names), most_rows=500)
+    whole = Content.of(Findings(mixture.fit_), {})
+    part = Content.of(Findings(mixture.fit_, names=names), {}, most_rows=500)
     assert "This page has 500 of the 2,000 rows" in part.pieces["summary"]
     assert "This page has" not in whole.pieces["summary"]
     assert len(set(part.data["rows"]["names"])) == 500

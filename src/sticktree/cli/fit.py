@@ -22,7 +22,6 @@ from sticktree.cli.run_folder import FILES, RunFolder, environment
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
 if TYPE_CHECKING:
-    from sticktree.data import Columns
     from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
     from sticktree.present.findings import Findings
@@ -108,8 +107,8 @@ def run_fit(options: argparse.Namespace) -> None:
             f"{options.data} is not the file that the run in {folder.path} was started with: its "
             "content differs"
         )
-    rows, columns = in_roles(table, chosen)
-    record = _record(options, chosen, table, rows, columns)
+    rows = in_roles(table, chosen)
+    record = _record(options, chosen, table, rows)
     if before is not None:
         kept = ("started", "seconds", "command", "environment")
         record |= {key: before[key] for key in kept}
@@ -121,7 +120,7 @@ def run_fit(options: argparse.Namespace) -> None:
         how = ", read in chunks" if isinstance(table, LargeFile) else ""
         how = f" on {options.scheduler}" if options.scheduler is not None else how
         print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
-        print(described(columns), file=sys.stderr, flush=True)
+        print(described(rows.columns), file=sys.stderr, flush=True)
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)
@@ -193,7 +192,6 @@ def _record(
     chosen: dict[str, Any],
     table: FileTable | LargeFile,
     rows: Rows,
-    columns: Columns,
 ) -> dict[str, Any]:
     """Return all that is needed to run it again."""
     return {
@@ -210,7 +208,7 @@ def _record(
             "missing_cells": rows.missing_cells,
         },
         "columns": {
-            "fitted": dict(zip(columns.names, columns.declared, strict=True)),
+            "fitted": dict(zip(rows.columns.names, rows.columns.declared, strict=True)),
             **{role: rows.roles[role] for role in ("label", "id", "weights", "ignored")},
         },
         "environment": environment(),
@@ -229,7 +227,7 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
 
     try:
         with connected(options.scheduler):
-            _sample(estimator, replace(rows, frame=dask_table(options.data, rows.frame.names)))
+            _sample(estimator, replace(rows, table=dask_table(options.data, rows.table.names)))
     except ClusterLostError as error:
         raise StoppedError(
             f"{error.what}; go on with: {_resuming(options)} --scheduler and the address of a "
@@ -243,20 +241,14 @@ def _resuming(options: argparse.Namespace) -> str:
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
-    from sticktree.estimators.mixture import ColumnsWarning
     from sticktree.posterior.diagnostics import ConvergenceWarning
 
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():
-        # These are printed in the words of the terminal.
-        warnings.simplefilter("ignore", ColumnsWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        # A fit that is interrupted keeps its draws. Here they are saved, and the run goes on later.
-        warnings.filterwarnings("error", "interrupted", ConvergenceWarning)
-        try:
-            estimator.fit(rows.frame, sample_weight=rows.weights)
-        except ConvergenceWarning:
-            raise KeyboardInterrupt from None
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary tells it
+        estimator.fit(rows.table, sample_weight=rows.weights)
+    if not estimator.fit_.sampled.finished:
+        raise KeyboardInterrupt  # the draws are saved, and the run goes on later
 
 
 @contextmanager

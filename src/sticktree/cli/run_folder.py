@@ -157,7 +157,7 @@ class RunFolder:
         """The consensus tree, with the names of the rows if there are any."""
         from sticktree.present.findings import Findings
 
-        return Findings(self.estimator, names=self.ids).tree
+        return Findings(self.estimator.fit_, names=self.ids).tree
 
     # ---- writing --------------------------------------------------------------------------------
 
@@ -191,7 +191,7 @@ class RunFolder:
         from sticktree.tree.json import json_pieces
         from sticktree.tree.newick import newick_pieces
 
-        found = Findings(estimator, names=ids, classes=labels)
+        found = Findings(estimator.fit_, names=ids, classes=labels)
         tree = found.tree
         save(estimator, self.path / MODEL)
         write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))

@@ -45,7 +45,7 @@ def run_summary(options: argparse.Namespace) -> None:
     from sticktree.present.terminal import summary
 
     found = Findings(
-        folder.estimator, names=folder.ids, classes=folder.labels, by_level=folder.by_level
+        folder.estimator.fit_, names=folder.ids, classes=folder.labels, by_level=folder.by_level
     )
     if options.json:
         print(json_text(found.result()), end="")

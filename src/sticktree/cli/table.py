@@ -9,9 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sticktree.data.sources.file_table import is_number
 from sticktree.data.sources.names import pick_column, pick_columns, split_list
@@ -19,7 +21,7 @@ from sticktree.errors import ParameterError
 from sticktree.inference.parameters import PARAMETERS
 
 if TYPE_CHECKING:
-    from sticktree.data import Columns
+    from sticktree.data import Columns, Table
     from sticktree.data.sources.file_table import CellError, FileTable
     from sticktree.data.sources.tables import ChunkedTable
 
@@ -189,30 +191,24 @@ def given_table(
     return read_rows(name, {k: chosen[k] for k in READING if k in chosen})
 
 
-def in_roles(table: FileTable | LargeFile, chosen: dict[str, Any]) -> tuple[Rows, Columns]:
+def in_roles(table: FileTable | LargeFile, chosen: dict[str, Any]) -> Rows:
     """Give every column its role; errors come before any work."""
     if isinstance(table, LargeFile):
         return large_rows(table, chosen)
-    rows = rows_of(table, chosen)
-    return rows, checked_columns(rows, chosen)
+    return rows_of(table, chosen)
 
 
 @dataclass(frozen=True)
 class Rows:
     """The rows of a file, each column in its role."""
 
-    frame: Any  # or a table that is read in chunks
-    ids: list[str] | None
-    labels: list[str | None] | None
-    weights: list[float] | None
+    table: Any  # a Table, or one that is read in chunks
+    columns: Columns
     roles: dict[str, Any]
-
-    @property
-    def missing_cells(self) -> int | None:
-        """How many cells are missing, if all were read."""
-        if not hasattr(self.frame, "isna"):
-            return None
-        return int(self.frame.isna().to_numpy().sum())
+    ids: list[str] | None = None
+    labels: list[str | None] | None = None
+    weights: list[float] | None = None
+    missing_cells: int | None = None  # if all were read
 
 
 def fitted_columns(
@@ -271,9 +267,11 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
                 f"which {often} rows have",
                 file=sys.stderr,
             )
-        frame.index = ids  # the estimator takes them as the names of its rows
     labels = None if roles["label"] is None else table.words(roles["label"])
-    return Rows(frame, ids, labels, weights, roles)
+    read = _read(frame, kinds, weights, chosen)
+    missing = int(np.isnan(read.values).sum())
+    read = replace(read, names=None if ids is None else tuple(ids))
+    return Rows(read, read.columns, roles, ids, labels, weights, missing)
 
 
 def _weights(table: FileTable, name: str) -> list[float]:
@@ -287,28 +285,28 @@ def _weights(table: FileTable, name: str) -> list[float]:
     return [float(word) for word in words if word is not None]
 
 
-def checked_columns(rows: Rows, chosen: dict[str, Any]) -> Columns:
-    """Read the table as the estimator will, so that errors come before any work."""
-    import numpy as np
-
+def _read(
+    frame: Any, kinds: dict[str, str], weights: list[float] | None, chosen: dict[str, Any]
+) -> Table:
+    """Return the table as the estimator takes it; all that may be wrong with it is raised here."""
     from sticktree.data import ColumnError, read_table
     from sticktree.data.training import expand
     from sticktree.inference.candidates import check_noise
 
-    empty = [name for name in rows.frame if rows.frame[name].isna().all()]
+    empty = [name for name in frame if frame[name].isna().all()]
     if empty:
         names = shlex.quote(",".join(map(str, empty)))
         raise ValueError(f"these columns have no values at all: --drop {names}")
     with naming_options():
         try:
-            columns = read_table(rows.frame, rows.roles["kinds"] or None).columns
+            table = read_table(frame, kinds or None)
         except ColumnError as error:
             options = "--id or --drop" if error.names_rows else "--drop"
             raise ValueError(f"{error.problem}; give it to {options}") from None
-        if rows.weights is not None:
-            expand(np.array(rows.weights), len(rows.frame))
-        check_noise(chosen.get("noise", "auto"), columns.kinds)
-    return columns
+        if weights is not None:
+            expand(np.array(weights), len(frame))
+        check_noise(chosen.get("noise", "auto"), table.columns.kinds)
+    return table
 
 
 def described(columns: Columns) -> str:
@@ -394,7 +392,7 @@ def open_large(name: str) -> LargeFile:
     return LargeFile(table, source)
 
 
-def large_rows(file: LargeFile, chosen: dict[str, Any]) -> tuple[Rows, Columns]:
+def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     """Give every column its role; errors come before any work."""
     for option in ("label", "id", "weights", "missing"):
         if option in chosen:
@@ -414,13 +412,11 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> tuple[Rows, Columns]:
         table.check_numbers()
     except ValueError as error:
         raise ValueError(f"{error}: --drop it, or {WHOLE}") from None
-    return Rows(table, None, None, None, roles), _columns(table)
+    return Rows(table, _columns(table), roles)
 
 
 def _columns(table: ChunkedTable) -> Columns:
     """Tell what the columns are, by the first rows."""
-    import numpy as np
-
     from sticktree.data import read_table
     from sticktree.data.sources.files import load_pandas
 

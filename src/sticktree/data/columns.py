@@ -142,14 +142,7 @@ class Columns:
 
     def describe(self, *, advice: bool = True) -> str:
         """Return in words what the columns are, and how to make whole numbers something else."""
-        parts = []
-        for kind in KINDS:
-            of_kind = [k for k in range(len(self)) if self.declared[k] == kind]
-            if of_kind:
-                shown = [self._described(k) for k in of_kind[:NAMES_SHOWN]]
-                more = ["…"] if len(of_kind) > NAMES_SHOWN else []
-                parts.append(f"{len(of_kind)} {kind} ({', '.join(shown + more)})")
-        text = "columns: " + ", ".join(parts)
+        text = f"columns: {self.listed()}"
         whole = [name for name, flag in zip(self.names, self.whole, strict=True) if flag]
         if whole and advice:
             shown = [str(name) for name in whole[:NAMES_SHOWN]] + ["…"] * (len(whole) > NAMES_SHOWN)
@@ -158,6 +151,17 @@ class Columns:
                 f'(for counts or codes: columns={{{whole[0]!r}: "poisson"}} or "categorical")'
             )
         return text
+
+    def listed(self) -> str:
+        """Return the columns of each kind."""
+        parts = []
+        for kind in KINDS:
+            of_kind = [k for k in range(len(self)) if self.declared[k] == kind]
+            if of_kind:
+                shown = [self._described(k) for k in of_kind[:NAMES_SHOWN]]
+                more = ["…"] if len(of_kind) > NAMES_SHOWN else []
+                parts.append(f"{len(of_kind)} {kind} ({', '.join(shown + more)})")
+        return ", ".join(parts)
 
     def _described(self, k: int) -> str:
         if self.declared[k] == "bernoulli":
@@ -169,10 +173,25 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as the engine takes it."""
+    """A table as the engine takes it.
+
+    Attributes
+    ----------
+    values : float array, shape (n, D)
+        The rows as numbers; NaN is what is missing.
+    columns : Columns
+        Names, kinds and categories of the columns.
+    names : tuple of str or None
+        Names of the rows.
+    """
 
     values: FloatArray
     columns: Columns
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.values)
 
 
 def read_table(X: Any, columns: Any = None, table: Columns | None = None) -> Table:  # noqa: N803

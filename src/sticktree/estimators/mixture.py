@@ -230,7 +230,8 @@ class DFPMixture(FittedMixture):
         Parameters
         ----------
         X : array or data frame, shape (n_samples, n_features)
-            The rows; NaN is missing. A dask array or DataFrame stays on the workers of the current
+            The rows; NaN is missing. What :func:`~sticktree.data.read_table` returns is taken as
+            it is. A dask array or DataFrame stays on the workers of the current
             ``distributed.Client``; if there is none, it is read into this process.
         y : object
             Not used.

@@ -17,7 +17,7 @@ from sticktree.data.scaling import Scaling
 from sticktree.data.sources.dask import is_dask
 from sticktree.data.sources.tables import CHUNK_ROWS, ChunkedTable, map_table
 from sticktree.data.training import TrainingData
-from sticktree.errors import warn_caller
+from sticktree.errors import ParameterError, warn_caller
 from sticktree.fit import Fit
 from sticktree.inference.runner import Workers
 
@@ -60,6 +60,16 @@ def training_data(
 def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa: N803
     """Read rows in memory, like those of the fit unless ``reset``."""
     columns = estimator.columns
+    if isinstance(X, Table):
+        alike: Any = np.zeros((1, len(X.columns)))
+        if X.columns.container != "array":
+            alike = _frame(alike, X.columns.names)
+        validate_data(estimator, alike, reset=reset, skip_check_array=True)
+        known = X.columns if reset else estimator.columns_
+        if (X.columns.declared, X.columns.categories) != (known.declared, known.categories):
+            expected = "a table with the kinds and categories of the fit"
+            raise ParameterError("X", X, expected, shown=f"other ones: {X.columns.listed()}")
+        return X
     if columns is None and not hasattr(X, "columns"):
         X = validate_data(  # noqa: N806
             estimator, X, dtype=np.float64, order="C", reset=reset, ensure_all_finite=False
@@ -79,7 +89,9 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
 
 
 def row_names(X: Any) -> tuple[str, ...] | None:  # noqa: N803
-    """Return the names of the rows of a data frame, unless they are only numbered."""
+    """Return the names of the rows of a table, unless they are only numbered."""
+    if isinstance(X, Table):
+        return X.names
     index = None if is_dask(X) else getattr(X, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None

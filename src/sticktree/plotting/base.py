@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.errors import ParameterError
+from sticktree.present.words import shortened
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:
@@ -210,8 +211,7 @@ def one_line(text: Any, longest: int = 28) -> str:
     ('a b', 'abc…')
     """
     visible = "".join(" " if unicodedata.category(c)[0] in "CZ" else c for c in str(text))
-    words = " ".join(visible.split())
-    return words if len(words) <= longest else words[: longest - 1] + "…"
+    return shortened(" ".join(visible.split()), longest)
 
 
 def as_it_is(texts: Iterable[Text]) -> None:

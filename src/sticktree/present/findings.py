@@ -7,7 +7,7 @@
 >>> X = np.concatenate([rng.normal(0, 1, (20, 2)), rng.normal(9, 1, (20, 2))])
 >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2, n_warmup=50,
 ...                      n_draws=200, random_state=0).fit(X)
->>> found = Findings(mixture)
+>>> found = Findings(mixture.fit_)
 >>> sum(cluster.n_rows for cluster in found.clusters)
 40
 """
@@ -27,7 +27,7 @@ from sticktree.present.table import Table, Trait
 from sticktree.present.words import draws_in_words, many
 
 if TYPE_CHECKING:
-    from sticktree.estimators.mixture import DFPMixture
+    from sticktree.fit import Fit
     from sticktree.posterior.diagnostics import Verdict
     from sticktree.tree import Tree
 
@@ -93,8 +93,8 @@ class Findings:
 
     Parameters
     ----------
-    fit : DFPMixture
-        A fitted mixture.
+    fit : Fit
+        The result of a fit, ``fit_`` of a mixture.
     names : sequence, length n_samples, or None, default=None
         Names of its rows; by default those of its tree.
     classes : sequence, length n_samples, or None, default=None
@@ -105,14 +105,14 @@ class Findings:
 
     def __init__(
         self,
-        fit: DFPMixture,
+        fit: Fit,
         *,
         names: Sequence[Any] | None = None,
         classes: Sequence[Any] | None = None,
         by_level: Sequence[npt.NDArray[Any]] | None = None,
     ) -> None:
         self.fit = fit
-        self.n_rows = len(fit.labels_)
+        self.n_rows = fit.training.n_rows
         self._names = self._of_rows("names", names)
         known = self._of_rows("classes", classes)
         self.classes = None if known is None else Classes.of(known)
@@ -133,29 +133,27 @@ class Findings:
     @cached_property
     def in_tree(self) -> npt.NDArray[np.int64]:
         """The row that each datum of the tree is: all but those of weight zero."""
-        fit = getattr(self.fit, "fit_", None)  # only mixtures have rows of weight zero
-        rows = np.arange(self.n_rows) if fit is None else fit.training.fitted_rows
-        return np.asarray(rows, dtype=np.int64)
+        return self.fit.training.fitted_rows
 
     @cached_property
     def names(self) -> list[str] | None:
         """A name for each row of the tree, if there are any."""
         if self._names is not None:
             return [str(self._names[row]) for row in self.in_tree]
-        if self.fit.tree_.names is not None:
-            return list(self.fit.tree_.names)
+        if self.fit.tree.names is not None:
+            return list(self.fit.tree.names)
         return None
 
     @cached_property
     def table(self) -> Table:
         """The rows at hand."""
-        return Table.of(self.fit.columns_, *self.fit.rows_at_hand())
+        return Table.of(self.fit.columns, *self.fit.training.at_hand())
 
     @cached_property
     def columns(self) -> str:
         """What was fitted, in words."""
-        listed = self.fit.columns_.describe().split("\n")[0].removeprefix("columns: ")
-        return f"{many(self.n_rows, 'row')}, {many(len(self.fit.columns_), 'column')}: {listed}"
+        columns = self.fit.columns
+        return f"{many(self.n_rows, 'row')}, {many(len(columns), 'column')}: {columns.listed()}"
 
     # ---- tree and clusters ----------------------------------------------------------------------
 
@@ -169,35 +167,35 @@ class Findings:
         names = self.names
         if names is None and self.in_tree.size < self.n_rows:
             names = [str(row) for row in self.in_tree]
-        return self.fit.tree_ if names is None else self.fit.tree_.annotated(names=names)
+        return self.fit.tree if names is None else self.fit.tree.annotated(names=names)
 
     @property
     def level(self) -> int:
         """The level of the flat clusters."""
-        return self.fit.level_
+        return self.fit.level
 
     @property
     def levels(self) -> int:
         """The last level of the tree."""
-        return self.fit.posterior_.depth
+        return self.fit.model.depth
 
     @cached_property
     def by_level(self) -> list[npt.NDArray[Any]]:
         """The flat clusters at levels 1 to the last."""
-        known = {self.level: self.fit.labels_}
+        known = {self.level: self.fit.labels}
         levels = range(1, self.levels + 1)
         return [known[k] if k in known else self.fit.cluster(level=k) for k in levels]
 
     @cached_property
     def sizes(self) -> list[int]:
         """How many rows the clusters have, the largest first."""
-        sizes = np.bincount(self.fit.labels_)
+        sizes = np.bincount(self.fit.labels)
         return sorted(sizes[sizes > 0].tolist(), reverse=True)
 
     @cached_property
     def clusters(self) -> list[Cluster]:
         """The flat clusters."""
-        labels, confidence = self.fit.labels_, self.fit.confidence_
+        labels, confidence = self.fit.labels, self.fit.confidence
         traits = self.table.traits(labels[self.table.rows], int(labels.max()) + 1)
         order = np.argsort(labels, kind="stable")
         found, first = np.unique(labels[order], return_index=True)
@@ -218,31 +216,29 @@ class Findings:
     def model(self) -> str:
         """What was fitted, and how it was chosen, in words."""
         fit = self.fit
-        covariance = COVARIANCES[fit.covariance_type_]
-        text = f"depth {fit.depth_}, {NOISES[fit.leaf_noise_]}, {covariance} covariance"
-        if fit.selection_ is None:
+        covariance = COVARIANCES[fit.model.covariance_type]
+        text = f"depth {fit.depth}, {NOISES[fit.model.leaf_noise]}, {covariance} covariance"
+        if fit.selection is None:
             return text
-        return f"{text}: the best of {len(fit.selection_.results)} by leave-one-out density"
+        return f"{text}: the best of {len(fit.selection.results)} by leave-one-out density"
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the chains agree."""
-        return self.fit.diagnosis_.verdict()
+        return self.fit.diagnosis.verdict()
 
     @property
     def draws(self) -> str:
         """How many draws there are, in words."""
-        return draws_in_words(self.fit.posterior_)
+        return draws_in_words(self.fit.posterior)
 
     @property
     def stream(self) -> str:
         """What is to be said of batches, if rows came in batches."""
-        stream = getattr(self.fit, "stream_", None)
-        return "" if stream is None else stream.words()
+        return "" if self.fit.stream is None else self.fit.stream.words()
 
     def result(self) -> dict[str, Any]:
         """Return the facts as plain objects, for JSON."""
-        stream = getattr(self.fit, "stream_", None)
         return {
             "rows": self.n_rows,
             "columns": self.columns,
@@ -262,10 +258,10 @@ class Findings:
             ],
             "agree": self.verdict.tone,
             "convergence": self.verdict.text,
-            "r_hat": dict(self.fit.diagnosis_.r_hat),
-            "ess": dict(self.fit.diagnosis_.ess),
+            "r_hat": dict(self.fit.diagnosis.r_hat),
+            "ess": dict(self.fit.diagnosis.ess),
             "stream": self.stream,
-            "drifted": [] if stream is None else stream.drifted,
+            "drifted": [] if self.fit.stream is None else self.fit.stream.drifted,
         }
 
 

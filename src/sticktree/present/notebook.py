@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.present.findings import Findings
-from sticktree.present.text import printable, tree_text
+from sticktree.present.tree_text import printable, tree_text
 from sticktree.present.words import draws_in_words, many
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def html_of_posterior(posterior: Posterior) -> str:
 
 def html_of_fit(estimator: Any) -> str:
     """Return a summary of a fit; an empty text before the fit."""
-    if not hasattr(estimator, "posterior_"):
+    if not hasattr(estimator, "fit_"):
         return ""
-    found = Findings(estimator)
+    found = Findings(estimator.fit_)
     shown = ", ".join(f"{size:,}" for size in found.sizes[:SIZES_SHOWN])
     shown += ", …" if len(found.sizes) > SIZES_SHOWN else ""
     rows = [
@@ -91,7 +91,7 @@ def html_of_fit(estimator: Any) -> str:
         ("convergence", found.verdict.text),
     ]
     rows = [(name, text) for name, text in rows if text]
-    return _block(_table(None, rows), _details("tree", html_of_tree(estimator.tree_)))
+    return _block(_table(None, rows), _details("tree", html_of_tree(found.tree)))
 
 
 def _picture(tree: Tree) -> str:

@@ -8,7 +8,7 @@
 >>> X = np.concatenate([rng.normal(0, 1, (20, 2)), rng.normal(9, 1, (20, 2))])
 >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2, n_warmup=50,
 ...                      n_draws=200, random_state=0).fit(X)
->>> print(summary(Findings(mixture)))  # doctest: +ELLIPSIS
+>>> print(summary(Findings(mixture.fit_)))  # doctest: +ELLIPSIS
 40 rows, 2 columns: 2 gaussian (0, 1)
 ...
 """
@@ -20,7 +20,7 @@ import textwrap
 import numpy as np
 
 from sticktree.present.findings import Findings
-from sticktree.present.text import tree_text
+from sticktree.present.tree_text import tree_text
 from sticktree.present.words import many
 from sticktree.tree import Tree
 

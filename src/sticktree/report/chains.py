@@ -28,7 +28,7 @@ WIDTH, HEIGHT, EDGE = 240, 84, 4
 
 def convergence(found: Findings) -> str:
     """Return what there is to see of the chains."""
-    posterior, diagnosis = found.fit.posterior_, found.fit.diagnosis_
+    posterior, diagnosis = found.fit.posterior, found.fit.diagnosis
     if not posterior.n_draws:
         return ""
     scalars = posterior.scalars()

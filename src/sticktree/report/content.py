@@ -46,6 +46,7 @@ class Content:
     def of(
         cls,
         found: Findings,
+        parameters: Mapping[str, Any],
         provenance: Mapping[str, Any] | None = None,
         most_rows: int = MOST_ROWS,
     ) -> Content:
@@ -60,7 +61,7 @@ class Content:
                 "clusters": _clusters(found),
                 "convergence": convergence(found),
                 "model": _models(found),
-                "parameters": _parameters(found),
+                "parameters": _parameters(parameters),
                 "provenance": _provenance(provenance),
             },
         )
@@ -91,7 +92,7 @@ def sample(label: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
 def _shown(found: Findings, most: int) -> npt.NDArray[np.int64]:
     """Return the data of the tree that are shown: some of those whose rows are at hand."""
     at_hand = np.flatnonzero(np.isin(found.in_tree, found.table.rows, assume_unique=True))
-    return at_hand[sample(found.fit.labels_[found.in_tree[at_hand]], most)]
+    return at_hand[sample(found.fit.labels[found.in_tree[at_hand]], most)]
 
 
 def _data(found: Findings, shown: npt.NDArray[np.int64]) -> dict[str, Any]:
@@ -106,8 +107,8 @@ def _data(found: Findings, shown: npt.NDArray[np.int64]) -> dict[str, Any]:
         "tree": branches.packed(),
         "rows": {
             "number": packed(rows, "int32"),
-            "label": packed(found.fit.labels_[rows], "int32"),
-            "confidence": packed(found.fit.confidence_[rows], "float32"),
+            "label": packed(found.fit.labels[rows], "int32"),
+            "confidence": packed(found.fit.confidence[rows], "float32"),
             "class": None if classes is None else packed(classes.code[rows], "int32"),
             "names": None if names is None else [names[i] for i in data.tolist()],
         },
@@ -135,7 +136,7 @@ def _summary(found: Findings) -> str:
     if gaps:
         columns += f" ({many(gaps, 'entry', 'entries')} missing)"
     clusters = many(len(found.sizes), "cluster") if len(found.sizes) > 1 else "one cluster"
-    sure = float(np.mean(found.fit.confidence_))
+    sure = float(np.mean(found.fit.confidence))
     sentences = [
         f"{many(found.n_rows, 'row')} with {columns} {'falls' if found.n_rows == 1 else 'fall'} "
         f"into {clusters} at level {found.level} of the tree.",
@@ -184,7 +185,7 @@ def _clusters(found: Findings) -> str:
 
 
 def _models(found: Findings) -> str:
-    selection = found.fit.selection_
+    selection = found.fit.selection
     if selection is None:
         return "<p>The model was given; nothing was compared.</p>"
     head = ["Model", "Density", "Difference", "Its error", "Weight", "Untrusted rows", "Dropped"]
@@ -207,14 +208,13 @@ def _models(found: Findings) -> str:
     )
 
 
-def _parameters(found: Findings) -> str:
-    given = found.fit.get_params()
+def _parameters(given: Mapping[str, Any]) -> str:
     pairs = [
         (name, shortened(repr(value), VALUE_LENGTH))
         for name, value in given.items()
         if name not in LEFT_OUT
     ]
-    return pairs_table("Parameters of the fit", pairs) if pairs else ""
+    return pairs_table("Parameters of the fit", pairs)
 
 
 def _provenance(provenance: Mapping[str, Any] | None) -> str:

@@ -79,7 +79,7 @@ def build_report(
     >>> build_report(mixture, title="Twenty points").startswith("<!doctype html>")
     True
     """
-    if not hasattr(estimator, "tree_"):
+    if not hasattr(estimator, "fit_"):
         shown = f"{type(estimator).__name__} without a tree"
         raise ParameterError(
             "estimator", estimator, "a fitted mixture", "fit it first", shown=shown
@@ -88,7 +88,8 @@ def build_report(
         raise ParameterError("title", title, "a string or None")
     if provenance is not None and not isinstance(provenance, Mapping):
         raise ParameterError("provenance", provenance, "a dict or None")
-    content = Content.of(Findings(estimator, names=names, classes=classes), provenance)
+    found = Findings(estimator.fit_, names=names, classes=classes)
+    content = Content.of(found, estimator.get_params(), provenance)
     style, script = _read("page.css"), _script()
     pieces = {
         **content.pieces,

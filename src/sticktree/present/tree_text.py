@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sticktree.present.words import shortened
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
 from sticktree.tree.structure import ROOT, format_index
@@ -21,7 +22,7 @@ WIDEST_INDENT = 36
 def printable(name: str, longest: int = LONGEST_NAME) -> str:
     """Return a name on one line, shortened, with a mark for what cannot be printed."""
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+    return shortened(shown, longest)
 
 
 def tree_text(tree: Tree | MassTree, *, max_lines: int = 40, width: int = 24) -> str:
@@ -39,7 +40,7 @@ def tree_text(tree: Tree | MassTree, *, max_lines: int = 40, width: int = 24) ->
     Examples
     --------
     >>> from sticktree import Tree
-    >>> from sticktree.present.text import tree_text
+    >>> from sticktree.present.tree_text import tree_text
     >>> tree = Tree.from_paths([(1, 1), (1, 1), (1, 2), (2, 1)])
     >>> print(tree_text(tree, width=8))
     Δ         ████████  4
