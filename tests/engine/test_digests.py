@@ -14,7 +14,6 @@ import pytest
 from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import ThreadedRows
-from sticktree.engine.draw import Draw
 from sticktree.model import Column, Model
 
 STORED = Path(__file__).with_name("digests.json")
@@ -81,7 +80,7 @@ def outcome(name):
             chain = engine_of(model).chain(data, model, rng)
         for sweep in range(N_SWEEPS):
             chain.sweep(tune=sweep < N_SWEEPS // 2)
-            draw = Draw.of(chain)
+            draw = chain.draw()
             for array in (draw.leaf, draw.parent, draw.level):
                 digest.update(array.astype(np.int32).tobytes())
         numbers += [draw.log_joint, draw.concentration]

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from sticktree.inference.sampling import Run, Schedule
 
 from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.rows import ThreadedRows
 from sticktree.engine.chain import Effort, Move, apply_moves
+from sticktree.inference.runner import Run, Schedule
 from sticktree.model import Model
 
 MODELS = {

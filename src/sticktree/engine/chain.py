@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.tree import Tree
-
-if TYPE_CHECKING:
-    from sticktree.engine.bulk.rows import Rows
-    from sticktree.engine.draw import Draw
 
 __all__ = [
     "ChainLike",
@@ -123,6 +120,9 @@ class ChainLike(Protocol):
     def parameters(self) -> dict[str, npt.NDArray[Any]]:
         """Return copies of all else that predictions need, each of a fixed number of axes."""
 
+    def draw(self, labelled: bool = True) -> Draw:
+        """Return a copy of all; chains for many rows may leave out where each row sits."""
+
     def log_joint(self) -> float:
         """Return the log density of data, tree and parameters, in standardised units."""
 
@@ -150,21 +150,21 @@ class ChainMaker(Protocol):
 
 
 class ParallelChainMaker(Protocol):
-    """The class of chains for many rows, wherever these are."""
+    """The class of chains for many rows; ``rows`` is a `Rows` of `engine.bulk`."""
 
-    def __call__(self, rows: Rows, model: Model, rng: np.random.Generator) -> ChainLike:
+    def __call__(self, rows: Any, model: Model, rng: np.random.Generator) -> ChainLike:
         """Start a chain on standardised rows."""
 
     def restored(
         self,
-        rows: Rows,
+        rows: Any,
         model: Model,
         rng: np.random.Generator,
         snapshot: dict[str, npt.NDArray[Any]],
     ) -> ChainLike:
         """Return a chain that goes on where a snapshot was taken."""
 
-    def following(self, chain: Any, rows: Rows) -> ChainLike:
+    def following(self, chain: Any, rows: Any) -> ChainLike:
         """Return a chain that goes on from one of the other kind, which has the same rows."""
 
 

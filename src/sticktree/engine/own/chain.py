@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
+from sticktree.engine.chain import Effort, Move
 from sticktree.engine.common.links import (
-    ALIVE,
     MADE,
     list_nodes,
-    tree_of,
 )
 from sticktree.engine.common.random import random_state
 from sticktree.engine.own.counting import leave_one_out, recount
@@ -30,7 +28,6 @@ from sticktree.engine.own.state import (
     empty_state,
 )
 from sticktree.model import Model
-from sticktree.tree import Tree
 
 __all__ = ["ColumnsChain"]
 
@@ -56,7 +53,7 @@ class ColumnsChain(OwnNoise):
             self.state.data[self.gaps] = rng.standard_normal(int(self.gaps.sum()))
         settle(self.state)
         move_data(self.state, rng.permutation(data.shape[0]), self.words)
-        self.effort = Effort(int(self.state.sizes[ALIVE]))
+        self.effort = Effort(self.size)
 
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
@@ -67,12 +64,6 @@ class ColumnsChain(OwnNoise):
             gaps = np.isnan(data)
             gaps[:, [kind != "gaussian" for kind in self.layout.kind]] = False
             self.gaps = gaps if gaps.any() else None
-
-    def sweep(self, tune: bool = False) -> SweepInfo:
-        """Apply every move; ``tune`` in warm-up, where their numbers may still change."""
-        if tune:
-            self.effort.tune(int(self.state.sizes[ALIVE]))
-        return apply_moves(self.moves())
 
     def moves(self) -> list[Move]:
         """Return all moves of a sweep, in their order."""
@@ -127,15 +118,11 @@ class ColumnsChain(OwnNoise):
             state.data[chain.gaps] = snapshot["imputed"]
         list_nodes(state)
         recount(state)
-        chain.effort = Effort.restored(snapshot.get("effort"), int(state.sizes[ALIVE]))
+        chain.effort = Effort.restored(snapshot.get("effort"), chain.size)
         return chain
 
     def _imputed(self) -> FloatArray:
         return np.empty(0) if self.gaps is None else self.state.data[self.gaps]
-
-    def tree(self) -> Tree:
-        """Return the tree, with every node of every level."""
-        return tree_of(self.state)
 
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of every row, given all others."""

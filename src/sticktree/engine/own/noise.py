@@ -12,10 +12,9 @@ from scipy.special import multigammaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
-from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, ROOT
-from sticktree.engine.common.priors import log_beta, log_gamma, log_inverse_gamma
-from sticktree.engine.common.random import RandomState
-from sticktree.engine.common.seating import log_tree_probability
+from sticktree.engine.common.links import ALIVE, ROOT
+from sticktree.engine.common.priors import log_inverse_gamma
+from sticktree.engine.common.sampler import Sampler
 from sticktree.engine.own.covariances import covariance_sweep
 from sticktree.engine.own.families import log_constants
 from sticktree.engine.own.hyper import hyper_sweep, settle
@@ -31,19 +30,16 @@ from sticktree.engine.own.state import (
     State,
 )
 from sticktree.jit import jit
-from sticktree.model import Layout, Model
+from sticktree.model import Layout
 
 __all__ = ["OwnNoise"]
 
 
-class OwnNoise:
+class OwnNoise(Sampler):
     """A chain whose leaves have their own noise, but for its trees and rows."""
 
     traced: tuple[str, ...] = ("variance", "hyper")
-    model: Model
     layout: Layout
-    rng: np.random.Generator
-    words: RandomState
     state: State
 
     def _imputed(self) -> FloatArray:
@@ -59,26 +55,8 @@ class OwnNoise:
             settle(state)
         hyper_sweep(state, words, self.layout.hyper_mean, self.layout.hyper_deviation)
         variance_sweep(state, words, *model.node_prior)
-        draw_concentration(
-            state,
-            words,
-            model.concentration is None,
-            model.concentration_prior,
-            model.discount is None,
-            model.discount_prior,
-            model.less_discount,
-        )
+        draw_concentration(state, words, *self._learned())
         return count
-
-    @property
-    def concentration(self) -> float:
-        """The factor c of the concentrations."""
-        return float(self.state.scalars[FACTOR])
-
-    @property
-    def discount(self) -> float:
-        """The discount d."""
-        return float(self.state.scalars[DISCOUNT])
 
     def parameters(self) -> dict[str, FloatArray]:
         """Return copies of all parameters; φ has a row for each node of the tree."""
@@ -92,10 +70,6 @@ class OwnNoise:
             "imputed": self._imputed(),
         }
 
-    def log_joint(self) -> float:
-        """Return the log density of data, tree, φ and hyper-parameters."""
-        return self.log_prior() + self.log_likelihood()
-
     def log_likelihood(self) -> float:
         """Return log p(Y | tree, φ, hyper-parameters), leaves integrated out."""
         state = self.state
@@ -108,13 +82,7 @@ class OwnNoise:
     def log_prior(self) -> float:
         """Return the log density of the tree, of φ, and of all that is learned."""
         state, model, layout = self.state, self.model, self.layout
-        c, d = self.concentration, self.discount
-        value = log_tree_probability(state, c, d, model.less_discount)
-        value += log_density_of_nodes(state)
-        if model.concentration is None:
-            value += log_gamma(c, *model.concentration_prior)
-        if model.discount is None:
-            value += log_beta(d, *model.discount_prior)
+        value = self._log_prior_of_tree() + log_density_of_nodes(state)
         value += log_inverse_gamma(state.variance, *model.node_prior)
         learned = layout.hyper_deviation > 0.0
         deviation = layout.hyper_deviation[learned]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
-from sticktree.engine.common.links import ALIVE, LEAVES, MADE, list_nodes, tree_of
+from sticktree.engine.chain import Effort, Move
+from sticktree.engine.common.links import LEAVES, MADE, list_nodes
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.datum import datum_sweep, move_data
 from sticktree.engine.shared.missing import Gaps, impute, reseat
@@ -23,7 +23,6 @@ from sticktree.engine.shared.split_leaves import split_merge_sweep
 from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.engine.shared.state import empty_state
 from sticktree.model import Model
-from sticktree.tree import Tree
 
 __all__ = ["Chain"]
 
@@ -62,17 +61,13 @@ class Chain(SharedNoise):
             model.less_discount,
         )
         self._seat_all()
-        self.effort = Effort(int(self.state.sizes[ALIVE]))
+        self.effort = Effort(self.size)
 
     def _keep(self, data: FloatArray) -> None:
         """Keep the data, and a copy that can be completed if entries are missing."""
         self.missing = np.isnan(data)
         self.gaps = Gaps.of(data)
         self.raw = data.copy() if self.gaps.row.size else data
-
-    def tree(self) -> Tree:
-        """Return the tree, compressed."""
-        return tree_of(self.state)
 
     def parameters(self) -> dict[str, npt.NDArray[Any]]:
         """Return what any chain with shared noise has, and ``imputed``: the missing entries.
@@ -147,15 +142,9 @@ class Chain(SharedNoise):
         for name in ("sizes", "levels", "scalars", "leaf"):
             getattr(state, name)[:] = snapshot[name]
         list_nodes(state)
-        chain.effort = Effort.restored(snapshot.get("effort"), int(state.sizes[ALIVE]))
+        chain.effort = Effort.restored(snapshot.get("effort"), chain.size)
         chain._whiten()
         return chain
-
-    def sweep(self, tune: bool = False) -> SweepInfo:
-        """Apply every move; ``tune`` in warm-up, where their numbers may still change."""
-        if tune:
-            self.effort.tune(int(self.state.sizes[ALIVE]))
-        return apply_moves(self.moves())
 
     def moves(self) -> list[Move]:
         """Return all moves of a sweep, in their order."""
