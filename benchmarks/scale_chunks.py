@@ -21,11 +21,11 @@ from benchmarks.measure import (
     verdict,
 )
 from sticktree.chunks import open_table
-from sticktree.data.sources.chunk_rows import ChunkedRows
-from sticktree.data.sources.prepared import PreparedTable, measure_table
+from sticktree.data.sources.prepared import FilePlacement, PreparedTable, measure_table
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import Rows, ThreadedRows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.model import Model
 
 DIMENSION, CLUSTERS, THREADS = 4, 100, 2
@@ -50,7 +50,7 @@ def _times(path: Path, n_rows: int, rounds: int) -> Iterator[Row]:
     measured = time.perf_counter() - start
     whole = table.read(0, n_rows)
     start = time.perf_counter()
-    memory = ThreadedRows(partition((whole - scale.centre) / scale.spread, 0), THREADS)
+    memory = Rows(ThreadPlacement(partition((whole - scale.centre) / scale.spread, 0), THREADS))
     arranged = time.perf_counter() - start
     start = time.perf_counter()
     with PreparedTable(table, scale.centre, scale.spread, n_threads=THREADS) as prepared:
@@ -61,7 +61,7 @@ def _times(path: Path, n_rows: int, rounds: int) -> Iterator[Row]:
             duration(arranged),
             f"{taken / arranged:.2f}",
         )
-        ours, peer = _chain(ChunkedRows(prepared)), _chain(memory)
+        ours, peer = _chain(Rows(FilePlacement(prepared))), _chain(memory)
         for _ in range(5):
             ours.sweep(), peer.sweep()
         seconds: tuple[list[float], list[float]] = ([], [])
@@ -103,7 +103,7 @@ def peak(path: str, n_rows: int) -> float:
         table = open_table(table.read(0, n_rows))
     scale = measure_table(table, THREADS)
     with PreparedTable(table, scale.centre, scale.spread, n_threads=THREADS) as prepared:
-        chain = _chain(ChunkedRows(prepared))
+        chain = _chain(Rows(FilePlacement(prepared)))
         for _ in range(2):
             chain.sweep()
     return peak_bytes()
@@ -116,6 +116,6 @@ def stated(path: str) -> float:
         return made.peak_bytes
 
 
-def _chain(rows: Rows) -> SharedParallelChain:
+def _chain(rows: Rows) -> SharedBulkChain:
     model = Model(np.ones(4), covariance_type="spherical", precision_prior=(1.0, 0.01))
-    return SharedParallelChain(rows, model, np.random.default_rng(0))
+    return SharedBulkChain(rows, model, np.random.default_rng(0))

@@ -23,8 +23,9 @@ from benchmarks.measure import (
 )
 from benchmarks.scale_data import Clusters, clusters, scale_model
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.shared.predictive import predictives
 
 NEAR = 0.01  # nats a row below the generating model
@@ -74,8 +75,8 @@ def our_time(made: Clusters, cap: float, n_threads: int = 2) -> Reached:
     truth, model, none = made.log_density(), scale_model(), np.empty((0, made.data.shape[1]))
     start = time.perf_counter()
     looked = 0.0  # looking at the density is no part of sampling
-    rows = ThreadedRows(partition(made.data, 0), n_threads)
-    chain = SharedParallelChain(rows, model, np.random.default_rng(0))
+    rows = Rows(ThreadPlacement(partition(made.data, 0), n_threads))
+    chain = SharedBulkChain(rows, model, np.random.default_rng(0))
     while True:
         for _ in range(EACH):
             chain.sweep(tune=True)

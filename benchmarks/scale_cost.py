@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,8 +14,7 @@ from benchmarks.scale_dask import TaskCost, cost_row, measured_cost, n_tasks
 from benchmarks.scale_data import clusters, planted
 from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.halves import Units
-from sticktree.engine.bulk.passes import Halved, Seated
-from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.rows import Assigned, Halved, Rows
 
 SHAPES = ((2, 100), (2, 1000), (4, 100), (16, 50), (16, 500))
 PREDICTED = SHAPES[0], SHAPES[2]
@@ -114,28 +113,25 @@ class Parts(NamedTuple):
     picked: int  # bytes of the rows that are picked, of all workers
 
 
-class Meter:
+class Meter(Rows):
     """Rows that note how long passes take, and how many bytes go to them and come back."""
 
     def __init__(self, rows: Rows) -> None:
-        self.rows, self.extent = rows, rows.extent
+        super().__init__(rows.placement)
         self.choose = self.halving = 0.0
         self.told = self.returned = self.picked = 0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.rows, name)
-
-    def assign(self, told: Components) -> Seated:
+    def assign(self, leaves: Components) -> Assigned:
         start = time.thread_time()
-        seated = self.rows.assign(told)
+        assigned = super().assign(leaves)
         self.choose += time.thread_time() - start
-        self.told, self.returned = self.told + size(told), self.returned + size(seated.tally)
-        self.picked += size(seated.picked)
-        return seated
+        self.told, self.returned = self.told + size(leaves), self.returned + size(assigned.tally)
+        self.picked += size(assigned.picked)
+        return assigned
 
     def halve(self, units: Units) -> Halved:
         start = time.thread_time()
-        halved = self.rows.halve(units)
+        halved = super().halve(units)
         self.halving += time.thread_time() - start
         self.told, self.returned = self.told + size(units), self.returned + size(halved)
         return halved

@@ -31,9 +31,10 @@ from benchmarks.measure import (
     verdict,
 )
 from sticktree.checks import FloatArray
-from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import Rows, ThreadedRows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.partition import Partition, Share, partition
+from sticktree.engine.bulk.placement import LEAVES, Choices, Extent, Pass, ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.shared import SharedBulkChain
 
 WORKERS = 2
 PARTITIONS = 8
@@ -75,8 +76,8 @@ def counted() -> Iterator[Traffic]:
         patched.TCP.write, patched.from_frames = write, read
 
 
-def chain_on(rows: Rows) -> SharedParallelChain:
-    return SharedParallelChain(rows, default_model(), np.random.default_rng(0))
+def chain_on(rows: Rows) -> SharedBulkChain:
+    return SharedBulkChain(rows, default_model(), np.random.default_rng(0))
 
 
 def rows_on_workers(x: FloatArray) -> Rows:
@@ -103,7 +104,7 @@ def scale_dask(quick: bool) -> Iterator[Row]:
     rng = np.random.default_rng(0)
     x = crowd(size, 4, 100, rng)
     warm_up = 3 if quick else 10
-    here = warm(chain_on(ThreadedRows(partition(x, 0), WORKERS)), warm_up)
+    here = warm(chain_on(Rows(ThreadPlacement(partition(x, 0), WORKERS))), warm_up)
     with local_workers(WORKERS):
         chain = warm(chain_on(rows_on_workers(x)), warm_up)
         # Both have the same seed, so they have the same leaves.
@@ -125,7 +126,7 @@ def scale_dask(quick: bool) -> Iterator[Row]:
     )
 
 
-def bytes_per_sweep(chain: SharedParallelChain) -> float:
+def bytes_per_sweep(chain: SharedBulkChain) -> float:
     chain.n_rounds = 1  # few rows have several passes in a sweep
     with counted() as traffic:
         warm(chain, SWEEPS)
@@ -147,7 +148,7 @@ class TaskCost(NamedTuple):
 
 def n_tasks(parts: int) -> int:
     """Return how many tasks a pass over this number of parts has."""
-    from sticktree.data.sources.dask.rows import FAN_IN
+    from sticktree.data.sources.dask.placement import FAN_IN
 
     tasks = 2 * parts
     while parts > FAN_IN:
@@ -171,17 +172,16 @@ def measured_cost(rounds: int = ROUNDS) -> TaskCost:
 
 def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float, float]:
     """Return seconds of a pass, and processor time of this process and of all workers."""
-    from sticktree.cluster import DaskRows
+    from sticktree.data.sources.dask.placement import DaskPlacement
     from sticktree.data.sources.dask.session import Session
-    from sticktree.engine.bulk.rows import Extent
 
     session = Session(client)
-    keys = [session.key("empty", 0, k) for k in range(parts)]
-    futures = session.submit(dict.fromkeys(keys, (int,)), keys)
-    rows = DaskRows(futures, list(range(parts)), session, extent=Extent(parts, 0.0, 1, False))
+    keys = [session.key("row", 0, k) for k in range(parts)]
+    futures = session.submit(dict.fromkeys(keys, (partition, np.zeros((1, 1)), 0)), keys)
+    placement = DaskPlacement(futures, session, Extent(parts, 0.0, 1, False))
 
     def once() -> None:
-        rows.seated, _ = rows._pass("nothing", nothing, 0, lambda k: (rows.parts[k],), sum)
+        placement.map_reduce(NOTHING, 0, sum)
 
     once()  # is not counted
     there, here = sum(client.run(time.process_time).values()), time.process_time()
@@ -191,9 +191,12 @@ def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float, float]:
     return median(taken), here / rounds, there / rounds
 
 
-def nothing(told: int, part: int) -> tuple[int, int]:
-    """Return what stays and what goes, as all work of passes does."""
-    return told, part
+def nothing(message: int, part: Partition, choices: Choices, share: Share) -> int:
+    """Do no work; a choice for each row stays, as in passes."""
+    return message
+
+
+NOTHING = Pass("nothing", nothing, makes=LEAVES)
 
 
 def cost_row(cost: TaskCost) -> Row:

@@ -9,10 +9,11 @@ from scipy.special import logsumexp
 
 from sticktree.checks import FloatArray
 from sticktree.engine.bulk.components import Components
-from sticktree.engine.bulk.leaf import Density
+from sticktree.engine.bulk.laws import Density
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import Rows, ThreadedRows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.chain import Effort
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.seats import rebuild
@@ -87,7 +88,7 @@ def scale_model() -> Model:
     return Model(np.ones(DEPTH), covariance_type="spherical", precision_prior=(1.0, 0.01))
 
 
-class PlantedChain(SharedParallelChain):
+class PlantedChain(SharedBulkChain):
     """A chain that starts with one leaf for each true cluster, so that sweeps can be compared."""
 
     def __init__(self, rows: Rows, made: Clusters, seed: int = 0) -> None:
@@ -103,17 +104,17 @@ class PlantedChain(SharedParallelChain):
         self._read_rows()
         self._take_over(first, some.number)
         self.effort = Effort(self.leaves.size)
-        self.told: Components | None = None
+        self.last: Components | None = None
 
-    def _told(self, log_weight: FloatArray, density: Density) -> Components:
-        self.told = super()._told(log_weight, density)
-        return self.told
+    def _components(self, log_weight: FloatArray, density: Density) -> Components:
+        self.last = super()._components(log_weight, density)
+        return self.last
 
     def components(self) -> Components:
-        """Return what a pass over all rows is given."""
+        """Return the leaves as rows see them in a pass over all of them."""
         self._assign()
-        assert self.told is not None
-        return self.told
+        assert self.last is not None
+        return self.last
 
 
 def _tree_of(y: FloatArray, made: Clusters) -> Tree:
@@ -135,7 +136,7 @@ def _tree_of(y: FloatArray, made: Clusters) -> Tree:
 
 def planted(made: Clusters, n_threads: int, n_sweeps: int = 10) -> PlantedChain:
     """Return a chain with as many leaves as there are clusters, about."""
-    chain = PlantedChain(ThreadedRows(partition(made.data, 0), n_threads), made)
+    chain = PlantedChain(Rows(ThreadPlacement(partition(made.data, 0), n_threads)), made)
     for _ in range(n_sweeps):
         chain.sweep(tune=True)
     return chain

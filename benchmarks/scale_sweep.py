@@ -29,8 +29,9 @@ from benchmarks.scale_data import Clusters, PlantedChain, clusters, planted
 from sticktree.checks import FloatArray
 from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
-from sticktree.engine.bulk.tally import NO_RANK
+from sticktree.engine.bulk.placement import ThreadPlacement
+from sticktree.engine.bulk.rows import Rows
+from sticktree.engine.bulk.sums import NO_RANK
 from sticktree.jit import jit
 
 THREADS = 2
@@ -98,11 +99,12 @@ def one_thread_more(chain: PlantedChain, rounds: int) -> Row:
     Beside it stands what two threads gain in a loop that needs neither memory nor each other: where
     that is far below 2, others have the machine.
     """
-    assert isinstance(chain.rows, ThreadedRows)
+    placement = chain.rows.placement
+    assert isinstance(placement, ThreadPlacement)
 
     def with_threads(n_threads: int) -> Callable[[], None]:
         def run() -> None:
-            chain.rows.n_threads = n_threads  # type: ignore[attr-defined]
+            placement.n_threads = n_threads
             chain.sweep()
 
         return run
@@ -146,18 +148,18 @@ def arithmetic(n: int) -> FloatArray:
 def incomplete(made: Clusters, rounds: int) -> Row:
     """Compare rows a tenth of which lack entries with complete ones, where columns depend."""
     rng = np.random.default_rng(0)
-    told = planted(made, THREADS).components()
-    root = np.sqrt(told.precision)[:, :, None] * told.transform
+    leaves = planted(made, THREADS).components()
+    root = np.sqrt(leaves.precision)[:, :, None] * leaves.transform
     root[:, range(1, 5), range(4)] = 0.1 * root[:, range(1, 5), range(1, 5)]
-    told = told._replace(root=root, impute=True)
+    leaves = leaves._replace(root=root, impute=True)
     gaps = made.data.copy()
     some = rng.choice(len(gaps), len(gaps) // 10, replace=False)
     for column in (rng.integers(5, size=some.size), rng.integers(5, size=some.size)):
         gaps[some, column] = np.nan
-    ours, its = (ThreadedRows(partition(data, 0), THREADS) for data in (gaps, made.data))
-    seconds = in_turn(lambda: ours.assign(told), lambda: its.assign(told), rounds=rounds)
+    ours, its = (Rows(ThreadPlacement(partition(data, 0), THREADS)) for data in (gaps, made.data))
+    seconds = in_turn(lambda: ours.assign(leaves), lambda: its.assign(leaves), rounds=rounds)
     row = ratio_row(
-        f"pass over {len(gaps):,}×5, {told.log_weight.size} leaves of full covariance, "
+        f"pass over {len(gaps):,}×5, {leaves.log_weight.size} leaves of full covariance, "
         "a tenth of the rows incomplete vs none",
         min(seconds[0]),
         min(seconds[1]),
@@ -173,21 +175,21 @@ def more_leaves(few: PlantedChain, made: Clusters, n_rows: int, rounds: int) -> 
     others = clusters(n_rows, 2, n_more)
     many = planted(others, 1)
     few.rows.n_threads = 1  # type: ignore[attr-defined]
-    told, more = few.components(), many.components()
-    crowd = overlapping(told, n_more // told.log_weight.size)
+    leaves, more = few.components(), many.components()
+    crowd = overlapping(leaves, n_more // leaves.log_weight.size)
     between = f"{many.leaves.size} leaves vs {few.leaves.size}, {n_rows:,}×2, as many clusters"
     with threadpool_limits(limits=1):
         for name, (ours, its), target in (
             (f"parallel sweep, {between}", (many.sweep, few.sweep), 3.0),
             (
                 f"its pass over rows alone, {between}",
-                (lambda: many.rows.assign(more), lambda: few.rows.assign(told)),
+                (lambda: many.rows.assign(more), lambda: few.rows.assign(leaves)),
                 None,
             ),
             (
                 f"the same pass, {crowd.log_weight.size} leaves on top of each other in "
                 f"{few.leaves.size} clusters",
-                (lambda: few.rows.assign(crowd), lambda: few.rows.assign(told)),
+                (lambda: few.rows.assign(crowd), lambda: few.rows.assign(leaves)),
                 None,
             ),
         ):
@@ -197,18 +199,18 @@ def more_leaves(few: PlantedChain, made: Clusters, n_rows: int, rounds: int) -> 
             yield row if target else replace(row, target="", verdict="")
 
 
-def overlapping(told: Components, copies: int) -> Components:
+def overlapping(leaves: Components, copies: int) -> Components:
     """Return every leaf several times, half its width away from where it was."""
     copies = max(copies, 2)
 
     def again(array: np.ndarray[Any, Any]) -> FloatArray:
         return np.ascontiguousarray(np.repeat(array, copies, axis=0))
 
-    centre, precision = again(told.centre), again(told.precision)
+    centre, precision = again(leaves.centre), again(leaves.precision)
     noise = np.random.default_rng(0).standard_normal(centre.shape) / np.sqrt(precision)
     size = len(centre)
-    return told._replace(
-        log_weight=again(told.log_weight - np.log(copies)),
+    return leaves._replace(
+        log_weight=again(leaves.log_weight - np.log(copies)),
         centre=centre + 0.5 * noise,
         precision=precision,
         limit=np.zeros(size, dtype=np.uint64),  # no leaf has an anchor, nor turns rows away

@@ -116,7 +116,7 @@ def compare(kind: str, dimension: int, n_batches: int, n_rows: int) -> Iterator[
         seconds_whole = time.perf_counter() - start
     lost, lost_whole = truth - stream.score(held), truth - whole.score(held)
     drifted = [batch.batch for batch in stream.stream_.batches if batch.drifted]
-    blocks = [run.chain.rows.gone.blocks.n.size for run in stream.fit_.sampled.runs]
+    blocks = [run.chain.rows.squashed.blocks.n.size for run in stream.fit_.sampled.runs]
     leaves = stream.stream_[-1].leaves_after
     judged = {} if kind in ("moving", "overlapping") else {"target": str(BEHIND)}
     if judged:

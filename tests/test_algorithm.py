@@ -10,6 +10,7 @@ import sticktree
 from sticktree import DFPMixture
 from sticktree.data import read_table
 from sticktree.data.training import MANY, is_parallel, label_every
+from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 FAST = {"covariance_type": "full", "leaf_noise": "shared", "depth": 3, "n_chains": 2}
@@ -45,7 +46,8 @@ def test_it_finds_what_is_there(fitted, blobs):
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_draws_do_not_depend_on_the_number_of_threads(n_jobs, fitted, blobs, monkeypatch):
-    monkeypatch.setattr("sticktree.engine.bulk.rows.ROWS_OF_THREAD", 1)  # else none is started
+    # Else no thread is started for so few rows.
+    monkeypatch.setattr(ThreadPlacement, "rows_of_thread", 1)
     other = fit(blobs, n_jobs=n_jobs)
     for mine, its in zip(fitted.posterior_.draws, other.posterior_.draws, strict=True):
         np.testing.assert_array_equal(mine.leaf, its.leaf)

@@ -12,7 +12,7 @@ import pytest
 
 import sticktree
 from sticktree import DFPMixture
-from sticktree.engine.bulk.stream_rows import MOST_BLOCKS
+from sticktree.engine.online.rows import MOST_BLOCKS
 from sticktree.inference.drift import Z_LIMIT, Batch, DriftWarning, Stream
 from sticktree.present.findings import Findings
 from sticktree.present.notebook import html_of_fit
@@ -94,7 +94,7 @@ def test_memory_is_bounded(fourth):
     for seed in range(20, 26):
         quiet(mixture.partial_fit, batch_of(seed, 60), n_warmup=1, n_draws=1)
         for run in mixture.fit_.sampled.runs:
-            sizes.append(run.chain.rows.gone.blocks.n.size)
+            sizes.append(run.chain.rows.squashed.blocks.n.size)
             assert sizes[-1] <= MOST_BLOCKS * 2 * run.chain.leaves.size
     assert max(sizes[-4:]) <= 2 * max(sizes[:4])
 

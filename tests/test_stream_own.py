@@ -12,9 +12,9 @@ import pytest
 
 import sticktree
 from sticktree import DFPMixture
-from sticktree.engine.bulk import chain as parallel_chain
-from sticktree.engine.bulk.own_chain import OwnParallelChain
-from sticktree.engine.bulk.stream_rows import MOST_BLOCKS
+from sticktree.engine.bulk.chain import BulkChain
+from sticktree.engine.bulk.own import OwnBulkChain
+from sticktree.engine.online.rows import MOST_BLOCKS
 from sticktree.inference.drift import Z_LIMIT, DriftWarning
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
@@ -45,8 +45,8 @@ def quiet(function, *arguments, **keywords):
 def short():
     """Less work in a sweep and at the start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel_chain, "MOST_ROUNDS", 2)
-        patch.setattr(OwnParallelChain, "first_sweeps", 30)
+        patch.setattr(BulkChain, "most_rounds", 2)
+        patch.setattr(OwnBulkChain, "first_sweeps", 30)
         yield
 
 
@@ -77,11 +77,11 @@ def test_blocks_hold_all_that_is_gone(seen):
     before = np.concatenate([batch_of(seed, gaps) for seed in range(N_BATCHES - 1)])
     before = last.fit_.training.scaling.standardised(before)
     for run in last.fit_.sampled.runs:
-        gone = run.chain.rows.gone
-        assert gone.n == gone.blocks.n.sum() == len(before)
-        assert np.unique(gone.blocks.number).size == gone.blocks.n.size
+        squashed = run.chain.rows.squashed
+        assert squashed.n == squashed.blocks.n.sum() == len(before)
+        assert np.unique(squashed.blocks.number).size == squashed.blocks.n.size
         # Leaves may have merged since.
-        assert gone.blocks.n.size <= 2 * MOST_BLOCKS * run.chain.leaves.size
+        assert squashed.blocks.n.size <= 2 * MOST_BLOCKS * run.chain.leaves.size
         assert run.draws[-1].rows_below()[0] == N_BATCHES * N_ROWS
         sums = run.chain.sums
         assert sums.n.sum() == N_BATCHES * N_ROWS

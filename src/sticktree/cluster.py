@@ -17,18 +17,17 @@ from sticktree.data.sources.dask import is_dask
 
 if TYPE_CHECKING:
     from sticktree.data.sources.dask.lazy import map_rows
-    from sticktree.data.sources.dask.rows import DaskRows
+    from sticktree.data.sources.dask.placement import DaskRows, DaskStore
     from sticktree.data.sources.dask.session import ClusterLostError
     from sticktree.data.sources.dask.source import DaskSource
-    from sticktree.data.sources.dask.store import DaskStore
 
 __all__ = ["ClusterLostError", "DaskRows", "DaskSource", "DaskStore", "is_dask", "map_rows"]
 
 PLACES = {
     "ClusterLostError": "session",
-    "DaskRows": "rows",
+    "DaskRows": "placement",
     "DaskSource": "source",
-    "DaskStore": "store",
+    "DaskStore": "placement",
     "map_rows": "lazy",
 }
 

@@ -4,7 +4,7 @@ from scipy.stats import multivariate_normal
 
 from benchmarks.__main__ import PARTS, asked_for
 from benchmarks.scale_cost import Machines, Parts, predicted, size
-from benchmarks.scale_dask import TaskCost, n_tasks, nothing
+from benchmarks.scale_dask import NOTHING, TaskCost, n_tasks
 from benchmarks.scale_data import clusters, planted
 from benchmarks.scale_sweep import overlapping
 from sticktree.engine.bulk.components import Components
@@ -43,21 +43,21 @@ def test_chains_start_with_a_leaf_for_each_cluster():
 
 
 def test_leaves_on_top_of_each_other_have_the_same_weight_in_all():
-    told = planted(clusters(3_000, 2, 5), n_threads=1, n_sweeps=0).components()
-    crowd = overlapping(told, 4)
-    assert crowd.log_weight.size == 4 * told.log_weight.size
-    assert np.exp(crowd.log_weight).sum() == pytest.approx(np.exp(told.log_weight).sum())
+    leaves = planted(clusters(3_000, 2, 5), n_threads=1, n_sweeps=0).components()
+    crowd = overlapping(leaves, 4)
+    assert crowd.log_weight.size == 4 * leaves.log_weight.size
+    assert np.exp(crowd.log_weight).sum() == pytest.approx(np.exp(leaves.log_weight).sum())
 
 
 def test_bytes_are_those_of_all_arrays():
-    told = Components(*[np.zeros(3)] * 8, kind=0, impute=False, grid=np.zeros(4))
-    assert size(told) == 8 * 24 + 2 * 8 + 32
+    leaves = Components(*[np.zeros(3)] * 8, kind=0, impute=False, grid=np.zeros(4))
+    assert size(leaves) == 8 * 24 + 2 * 8 + 32
 
 
 @pytest.mark.parametrize("parts", [1, 8, 9, 65, 100])
 def test_tasks_are_counted_as_a_pass_has_them(parts):
     pytest.importorskip("distributed", reason="dask and distributed are not installed")
-    from sticktree.cluster import DaskRows
+    from sticktree.data.sources.dask.placement import DaskPlacement
 
     class Watched:
         """A session that counts tasks, and has all results."""
@@ -75,8 +75,7 @@ def test_tasks_are_counted_as_a_pass_has_them(parts):
             return [0] * len(futures)
 
     session = Watched()
-    rows = DaskRows(list(range(parts)), list(range(parts)), session, extent=())
-    rows._pass("nothing", nothing, 0, lambda k: (k,), sum)
+    DaskPlacement(list(range(parts)), session, extent=()).map_reduce(NOTHING, 0, sum)
     assert session.n_tasks == n_tasks(parts)
 
 

@@ -8,7 +8,7 @@ import pytest
 import sticktree.inference.fitting
 from sticktree.cli import main
 from sticktree.cli.run_folder import RunFolder
-from sticktree.engine.bulk import chain as parallel_chain
+from sticktree.engine.bulk.chain import BulkChain
 from sticktree.io.checkpoint import Checkpoint
 
 pytest.importorskip("distributed", reason="Dask is not installed")
@@ -56,7 +56,7 @@ def test_a_file_is_fitted_on_a_cluster_as_in_memory(table, tmp_path):
 def test_a_cluster_that_is_lost_leaves_a_run_to_go_on_with(table, tmp_path, capsys, monkeypatch):
     run = ["-o", str(tmp_path / "run"), "--quiet"]
     monkeypatch.setattr(sticktree.inference.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
-    monkeypatch.setattr(parallel_chain, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(BulkChain, "most_rounds", 1)
     save = Checkpoint.save
     with started() as cluster, monkeypatch.context() as patch:
 

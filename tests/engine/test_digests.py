@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from sticktree.engine import engine_of, parallel_chain_of
-from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
 from sticktree.model import Column, Model
+from tests.support.bulk import rows_of
 
 STORED = Path(__file__).with_name("digests.json")
 N_ROWS, N_SWEEPS, SEEDS = 24, 6, (0, 1)
@@ -75,7 +74,7 @@ def outcome(name):
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         if bulk:
-            chain = parallel_chain_of(model)(ThreadedRows(partition(data, 0)), model, rng)
+            chain = parallel_chain_of(model)(rows_of(data), model, rng)
         else:
             chain = engine_of(model).chain(data, model, rng)
         for sweep in range(N_SWEEPS):

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from sticktree.engine import engine_of, parallel_chain_of
-from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
 from sticktree.engine.chain import Effort, Move, apply_moves
 from sticktree.inference.runner import Run, Schedule
 from sticktree.model import Model
+from tests.support.bulk import rows_of
 
 MODELS = {
     noise: Model(np.array([1.0, 0.7]), leaf_noise=noise, covariance_type="diag")
@@ -24,7 +23,7 @@ def data_of(n_rows=40):
 def chain_of(noise, bulk, seed=0):
     rng, model = np.random.default_rng(seed), MODELS[noise]
     if bulk:
-        return parallel_chain_of(model)(ThreadedRows(partition(data_of(), 0)), model, rng)
+        return parallel_chain_of(model)(rows_of(data_of()), model, rng)
     return engine_of(model).chain(data_of(), model, rng)
 
 
@@ -63,7 +62,7 @@ def test_a_snapshot_keeps_the_effort_and_an_old_one_gets_that_of_its_tree(noise,
     chain = chain_of(noise, bulk)
     chain.effort = Effort(77, 3)
     saved, model, rng = chain.snapshot(), MODELS[noise], np.random.default_rng(0)
-    rows = ThreadedRows(partition(data_of(), 0)) if bulk else data_of()
+    rows = rows_of(data_of()) if bulk else data_of()
     assert type(chain).restored(rows, model, rng, saved).effort == Effort(77, 3)
     old = saved.copy()
     del old["effort"]

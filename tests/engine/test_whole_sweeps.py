@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.bulk.own_chain import OwnParallelChain
-from sticktree.engine.bulk.partition import partition
-from sticktree.engine.bulk.rows import ThreadedRows
-from sticktree.engine.bulk.shared_chain import SharedParallelChain
+from sticktree.engine.bulk.own import OwnBulkChain
+from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.counting import rebuild as rebuild_own
 from sticktree.engine.shared.chain import Chain
@@ -29,6 +27,7 @@ from tests.columns import twin as own_twin
 from tests.columns.test_chain import engine_model
 from tests.columns.test_twin import model_of
 from tests.engine import twin
+from tests.support.bulk import rows_of
 
 N_ROWS, SHAPE, C, DISCOUNT = 5, np.array([1.0, 0.7]), 2.0, 0.2
 FALSE_ALARM = 1e-4
@@ -98,13 +97,13 @@ class Bulk:
 
     def __init__(self, rng, **choices):
         super().__init__(rng, **choices)
-        rows = ThreadedRows(partition(self._shown(rng.standard_normal((N_ROWS, 2))), 0))
+        rows = rows_of(self._shown(rng.standard_normal((N_ROWS, 2))))
         self.bulk = self.kind(rows, self.model, rng)
         self.bulk.n_rounds = 1
 
     def _put(self, chain, draw):
         super()._put(chain, draw)
-        self.bulk.rows = ThreadedRows(partition(self._shown(draw.data), 0))
+        self.bulk.rows = rows_of(self._shown(draw.data))
         self.bulk._set_grids()
         self.bulk._read_rows()
         self.bulk._take_over(chain, np.arange(N_ROWS, dtype=np.uint64))
@@ -115,11 +114,11 @@ class Bulk:
 
 
 class SharedBulk(Bulk, Shared):
-    kind = SharedParallelChain
+    kind = SharedBulkChain
 
 
 class OwnBulk(Bulk, Own):
-    kind = OwnParallelChain
+    kind = OwnBulkChain
 
 
 MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")

@@ -10,8 +10,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 
 if TYPE_CHECKING:
-    from sticktree.engine.bulk.partition import Partition
-    from sticktree.engine.bulk.picks import Picked
+    from sticktree.engine.bulk.partition import Partition, Picked
     from sticktree.engine.bulk.rows import Rows
 
 __all__ = ["BY_WORKERS", "MemoryStore", "Store", "digest", "some_rows"]
@@ -66,9 +65,10 @@ class MemoryStore:
 
     def rows(self, n_threads: int, jitter: FloatArray | None = None) -> Rows:
         """Return the rows for one chain; all chains share them."""
-        from sticktree.engine.bulk.rows import ThreadedRows
+        from sticktree.engine.bulk.placement import ThreadPlacement
+        from sticktree.engine.bulk.rows import Rows
 
-        return ThreadedRows(self._part(jitter), n_threads)
+        return Rows(ThreadPlacement(self._part(jitter), n_threads))
 
     def digest(self) -> str:
         """Return a number that is the same for the same rows only."""

@@ -24,9 +24,9 @@ def engine_of(model: Model) -> Engine:
 def parallel_chain_of(model: Model) -> ParallelChainMaker:
     """Return the class of chains that sample a model given `Rows`, for many rows."""
     if model.leaf_noise == "own":
-        from sticktree.engine.bulk.own_chain import OwnParallelChain
+        from sticktree.engine.bulk.own import OwnBulkChain
 
-        return OwnParallelChain
-    from sticktree.engine.bulk.shared_chain import SharedParallelChain
+        return OwnBulkChain
+    from sticktree.engine.bulk.shared import SharedBulkChain
 
-    return SharedParallelChain
+    return SharedBulkChain

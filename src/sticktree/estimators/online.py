@@ -28,7 +28,7 @@ from sticktree.inference.progress import watching
 from sticktree.inference.runner import Run, Schedule, Workers, sample
 
 if TYPE_CHECKING:
-    from sticktree.engine.bulk.chain import ParallelChain
+    from sticktree.engine.bulk.chain import BulkChain
 
 __all__ = ["first_batch", "partial_fit_rows"]
 
@@ -126,6 +126,8 @@ def _read_batch(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
 
 def _followed(last: Fit, training: TrainingData, workers: Workers) -> list[Run]:
     """Return copies of all chains that go on with new rows."""
+    from sticktree.engine.online.rows import follow
+
     model, old = last.model, last.training
     assert training.store is not None
     jitter = model.jitter(training.data.shape[1])
@@ -136,7 +138,8 @@ def _followed(last: Fit, training: TrainingData, workers: Workers) -> list[Run]:
         if not old.parallel:
             rows = cast("MemoryStore", old.store).rows(1, jitter)
             chain = parallel_chain_of(model).following(chain, rows)
-        cast("ParallelChain", chain).follow(training.store.rows(workers.threads_of_chain, jitter))
+        new = training.store.rows(workers.threads_of_chain, jitter)
+        follow(cast("BulkChain", chain), new)
         runs.append(Run(chain))
     return runs
 

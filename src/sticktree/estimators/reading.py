@@ -127,10 +127,9 @@ def _check_outside(
 
 def _of_dask(estimator: Any, X: Any, last: Fit | None) -> TrainingData:  # noqa: N803
     """Prepare a Dask collection where it is; all its columns are gaussian."""
-    from sticktree.data.sources.dask.rows import DaskRows
+    from sticktree.data.sources.dask.placement import DaskRows, DaskStore
     from sticktree.data.sources.dask.session import ClusterLostError
     from sticktree.data.sources.dask.source import DaskSource
-    from sticktree.data.sources.dask.store import DaskStore
 
     source = DaskSource.of(X)
     names = None if source.names is None else X.columns

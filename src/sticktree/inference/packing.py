@@ -153,10 +153,10 @@ def unpack_chain(arrays: Arrays, training: TrainingData, model: Model) -> ChainL
         name.removeprefix(CHAIN): array for name, array in arrays.items() if name.startswith(CHAIN)
     }
     if PARALLEL in snapshot:
-        from sticktree.engine.bulk.stream_rows import StreamRows
+        from sticktree.engine.online.rows import restored_rows
 
         store = training.store or MemoryStore(training.data)
-        rows = StreamRows.restored(store.rows(1, model.jitter(store.shape[1])), snapshot)
+        rows = restored_rows(store.rows(1, model.jitter(store.shape[1])), snapshot)
         return parallel_chain_of(model).restored(rows, model, rng, snapshot)
     return engine_of(model).chain.restored(training.data, model, rng, snapshot)
 

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TypeVar, cast
+from pathlib import Path
+from typing import Self, TypeVar, cast
 
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.data.sources.scratch import Buffer, Scratch, Slot, read_into, write
+from sticktree.data.sources.scratch import Buffer, Scratch, Slot, read_into, removed_with, write
 from sticktree.data.sources.tables import ChunkedTable
 from sticktree.engine.bulk.measure import Reach, Scale, measure
-from sticktree.engine.bulk.partition import BLOCK, partition
-from sticktree.engine.bulk.placement import fold
-from sticktree.engine.bulk.rows import Extent, Rows
+from sticktree.engine.bulk.partition import ALL, BLOCK, partition
+from sticktree.engine.bulk.placement import HALVES, LEAVES, Extent, Pass, fold
+from sticktree.engine.bulk.rows import Rows
 
-__all__ = ["CHUNK_BYTES", "PreparedTable", "measure_table", "rows_of_chunk"]
+__all__ = ["CHUNK_BYTES", "FilePlacement", "PreparedTable", "measure_table", "rows_of_chunk"]
 
 
+Item = TypeVar("Item")
+Message = TypeVar("Message")
 Result = TypeVar("Result")
+CHAINS = itertools.count()
 CHUNK_BYTES = 64_000_000
 """Size of the rows of a chunk, as they are prepared."""
 CHUNKS = 4  # for each thread at least, if there are enough rows: so all threads have work
@@ -50,7 +55,7 @@ def measure_table(table: ChunkedTable, n_threads: int = 1) -> Scale:
 
     def each(function: Callable[[FloatArray], Result]) -> list[Result]:
         # What comes back of each piece is a few numbers for every column.
-        found = fold(table.chunks(height), lambda chunk: [function(chunk[1])], _extended, n_threads)
+        found = _each(table.chunks(height), lambda chunk: function(chunk[1]), n_threads)
         if isinstance(found[0], Reach):
             _check_reach(table, cast("list[Reach]", found), height)
         return found
@@ -58,9 +63,15 @@ def measure_table(table: ChunkedTable, n_threads: int = 1) -> Scale:
     return measure(each)
 
 
-def _extended(first: list[Any], second: list[Any]) -> list[Any]:
-    first.extend(second)
-    return first
+def _each(items: Iterable[Item], work: Callable[[Item], Result], n_threads: int) -> list[Result]:
+    """Return the results of work on items, in any order."""
+
+    def extended(lists: list[list[Result]]) -> list[Result]:
+        for more in lists[1:]:
+            lists[0].extend(more)
+        return lists[0]
+
+    return fold(items, lambda item: [work(item)], extended, n_threads)
 
 
 def _check_reach(table: ChunkedTable, pieces: list[Reach], height: int) -> None:
@@ -86,7 +97,7 @@ class PreparedTable:
     """The rows of a table as the sampler for many rows wants them, in files of a chunk each.
 
     It is a :class:`~sticktree.data.store.Store`. Chains share it and do not change it; each has a
-    ``ChunkedRows`` of its own. The files are removed by `close`, with this object, or when the
+    `FilePlacement` of its own. The files are removed by `close`, with this object, or when the
     program ends.
 
     Let c be the number of rows of a chunk, D that of columns and t that of threads. Beyond what
@@ -137,12 +148,8 @@ class PreparedTable:
         self.scratch = Scratch(scratch_folder)
         try:
             with self.scratch.filling(n_bytes):
-                found = fold(
-                    enumerate(self._standardised(table, centre, spread)),
-                    lambda chunk: [self._prepared(*chunk)],
-                    lambda first, second: first + second,
-                    self.n_threads,
-                )
+                chunks = enumerate(self._standardised(table, centre, spread))
+                found = _each(chunks, lambda chunk: self._prepared(*chunk), self.n_threads)
         except BaseException:
             self.scratch.close()
             raise
@@ -160,12 +167,7 @@ class PreparedTable:
                 name = f"-{len(self._arranged)}"
                 with self.scratch.filling(sum(slot.row_bytes for slot in slots)):
                     self._arranged[key] = _sorted(
-                        fold(
-                            slots,
-                            lambda slot: [self._spread(slot, name, jitter)],
-                            lambda first, second: first + second,
-                            self.n_threads,
-                        )
+                        _each(slots, lambda slot: self._spread(slot, name, jitter), self.n_threads)
                     )
             return self._arranged[key]
 
@@ -229,9 +231,7 @@ class PreparedTable:
 
     def rows(self, n_threads: int, jitter: FloatArray | None = None) -> Rows:
         """Return the rows for one chain, with labels of its own."""
-        from sticktree.data.sources.chunk_rows import ChunkedRows
-
-        return ChunkedRows(self, n_threads, jitter)
+        return Rows(FilePlacement(self, n_threads, jitter))
 
     def digest(self) -> str:
         """Return a number that is the same for the same rows only, also for those in memory."""
@@ -260,10 +260,84 @@ class PreparedTable:
 def _sorted(found: list[tuple[Slot, Extent]]) -> tuple[list[Slot], Extent]:
     """Return partitions in the order of their rows, and the extent of all."""
     found.sort()
-    extents = [extent for _, extent in found]
-    return [slot for slot, _ in found], Extent(
-        sum(extent.n for extent in extents),
-        max(extent.largest for extent in extents),
-        extents[0].dimension,
-        any(extent.gaps for extent in extents),
-    )
+    return [slot for slot, _ in found], Extent.joined([extent for _, extent in found])
+
+
+class FilePlacement:
+    """The rows of a prepared table, and the choices that they made last in one chain.
+
+    It is a :class:`~sticktree.engine.bulk.placement.Placement`. Choices are in files beside the
+    rows, 5 bytes a row: what the system has memory for, it keeps of them by itself.
+
+    Parameters
+    ----------
+    prepared : PreparedTable
+        The rows, which several chains may share.
+    n_threads : int or None, default=None
+        How many threads make a pass. None takes as many as prepared the table; there are never more
+        at work than that, in all chains together.
+    jitter : float array, shape (D,), or None, default=None
+        Width of the interval that entries of each column are spread over.
+    """
+
+    def __init__(
+        self,
+        prepared: PreparedTable,
+        n_threads: int | None = None,
+        jitter: FloatArray | None = None,
+    ) -> None:
+        self.prepared = prepared
+        self.slots, self.extent = prepared.arranged(jitter)
+        n_threads = prepared.n_threads if n_threads is None else n_threads
+        self.n_threads = check_integer("n_threads", n_threads, minimum=1)
+        self.folder = prepared.scratch.path / f"chain-{next(CHAINS)}"
+        n_bytes = sum(slot.state_bytes for slot in self.slots)
+        self._remove = removed_with(self, self.folder)
+        try:
+            with prepared.scratch.filling(n_bytes):
+                self.folder.mkdir()
+                for slot in self.slots:  # room on the disk is taken now, not in mid-sweep
+                    labels = np.zeros(slot.label_bytes, dtype=np.uint8)
+                    write(self.choices(slot), (labels, np.full(slot.side_bytes, -1, np.int8)))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Remove the choices of the chain."""
+        self._remove()
+
+    def choices(self, slot: Slot) -> Path:
+        """Return the file with the choices of the rows of a partition."""
+        return self.folder / f"{slot.path.stem}.state"
+
+    def map(self, step: Pass[Message, Result], message: Message) -> list[Result]:
+        """Return the results of a pass for each partition, in the order of the rows."""
+        pairs = _each(
+            enumerate(self.slots),
+            lambda at: (at[0], self._work(step, message, at[1])),
+            self.n_threads,
+        )
+        results = dict(pairs)
+        return [results.pop(k) for k in range(len(self.slots))]
+
+    def map_reduce(
+        self, step: Pass[Message, Result], message: Message, join: Callable[[list[Result]], Result]
+    ) -> Result:
+        """Return the results of a pass for all partitions, joined."""
+        return fold(self.slots, lambda slot: self._work(step, message, slot), join, self.n_threads)
+
+    def _work(self, step: Pass[Message, Result], message: Message, slot: Slot) -> Result:
+        """Make a pass over a partition, which is read for it; write the choices that it makes."""
+        with self.prepared.buffer() as buffer:
+            read_into(slot.path, buffer[: slot.row_bytes if step.entries else slot.number_bytes])
+            state = buffer[slot.row_bytes :][: slot.state_bytes]
+            labels, sides = state[: slot.label_bytes], state[slot.label_bytes :]
+            if step.needs:
+                read_into(self.choices(slot), state if HALVES in step.needs else labels)
+            result = step.work(message, slot.part(buffer), slot.choices(state), ALL)
+            if step.makes == LEAVES:
+                write(self.choices(slot), (labels,), 0)
+            elif step.makes == HALVES:
+                write(self.choices(slot), (sides,), slot.label_bytes)
+            return result

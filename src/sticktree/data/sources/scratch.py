@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.engine.bulk.labels import Labelled, Sided
-from sticktree.engine.bulk.partition import BLOCK, Partition
+from sticktree.engine.bulk.partition import BLOCK, Labelled, Partition, Sided
+from sticktree.engine.bulk.placement import Choices
 
 __all__ = ["Buffer", "Scratch", "Slot", "read_into", "removed_with", "write"]
 
@@ -174,7 +174,7 @@ class Slot(NamedTuple):
             filled[-1] = self.n_whole - BLOCK * (blocks - 1)
         return Partition(y, row, filled, gap_y, gap_row)
 
-    def state(self, buffer: Buffer) -> tuple[Labelled, Sided]:
+    def choices(self, buffer: Buffer) -> Choices:
         """Return what a chain knows of the rows, as arrays on a buffer."""
         blocks, gaps = self.n_blocks, self.n_gaps
         completed, labels, gap_labels, sides, gap_sides = _cut(
@@ -185,7 +185,7 @@ class Slot(NamedTuple):
             (np.int8, (blocks, BLOCK)),
             (np.int8, (gaps,)),
         )
-        return Labelled(labels, gap_labels, completed), Sided(sides, gap_sides)
+        return Choices(Labelled(labels, gap_labels, completed), Sided(sides, gap_sides))
 
 
 def _cut(buffer: Buffer, *forms: tuple[Any, tuple[int, ...]]) -> list[npt.NDArray[Any]]:

@@ -13,19 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.bulk.components import KEY, NEXT_SALT, SALT, SWEEP, Components, own_copy
-from sticktree.engine.bulk.labels import Labels
-from sticktree.engine.bulk.partition import BLOCK, Partition
-from sticktree.engine.bulk.philox import ASSIGN, Word, philox, rank_of, uniform_of
-from sticktree.engine.bulk.tally import Tally, tally_block
-from sticktree.engine.bulk.weights import (
+from sticktree.engine.bulk.components import (
+    KEY,
+    NEXT_SALT,
+    SALT,
+    SWEEP,
+    Components,
     bound_weights,
     exponentials,
     is_diagonal,
     log_weight,
     log_weights,
+    own_copy,
     transform_block,
 )
+from sticktree.engine.bulk.partition import BLOCK, Labels, Partition
+from sticktree.engine.bulk.philox import ASSIGN, Word, philox, rank_of, uniform_of
+from sticktree.engine.bulk.sums import Tally, tally_block
 from sticktree.jit import inlined, jit
 
 __all__ = ["anchored", "assign_blocks", "cover"]
@@ -38,15 +42,15 @@ DOUBT = 1e-11  # share of the weights by which a sum of them may be off
 
 @jit
 def assign_blocks(
-    part: Partition, first: int, step: int, told: Components, labels: Labels, tally: Tally
+    part: Partition, first: int, step: int, leaves: Components, labels: Labels, tally: Tally
 ) -> None:
     """Let the rows of every so many blocks choose; ``labels`` has the shape of ``part.row``."""
-    told = own_copy(told)
-    dimension, n_leaves = part.y.shape[1], told.log_weight.size
-    full = told.root.shape[0] > 0
-    key, sweep, salt = told.words[KEY], told.words[SWEEP], told.words[SALT]
-    next_salt = told.words[NEXT_SALT]
-    grid = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    leaves = own_copy(leaves)
+    dimension, n_leaves = part.y.shape[1], leaves.log_weight.size
+    full = leaves.root.shape[0] > 0
+    key, sweep, salt = leaves.words[KEY], leaves.words[SWEEP], leaves.words[SALT]
+    kind, next_salt = leaves.kind, leaves.words[NEXT_SALT]
+    grid = leaves.grid[0], leaves.grid[1], leaves.grid[2], leaves.grid[3]
     x, off = np.empty((dimension, BLOCK)), np.empty((dimension, BLOCK))
     low, high = np.empty(dimension), np.empty(dimension)
     upper, values = np.empty(n_leaves), np.empty(n_leaves)
@@ -55,11 +59,11 @@ def assign_blocks(
     power = np.empty(BLOCK, dtype=np.int64)
     rank, point = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK)
     largest, total, shifted = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
-    anchors = _marks(told)
-    diagonal = is_diagonal(told.transform)
+    anchors = _marks(leaves)
+    diagonal = is_diagonal(leaves.transform)
     for block in range(first, part.filled.size, step):
-        transform_block(part.y, block, told.transform, full, diagonal, x, low, high)
-        nearest = bound_weights(low, high, told, upper)
+        transform_block(part.y, block, leaves.transform, full, diagonal, x, low, high)
+        nearest = bound_weights(low, high, leaves, upper)
         for i in range(BLOCK):
             number = part.row[block, i]
             rank[i] = rank_of(number, salt)
@@ -70,16 +74,16 @@ def assign_blocks(
         while pick >= 0:
             near[size] = pick
             upper[pick] = -math.inf
-            log_weights(told, pick, x, full, rank, logs[size], largest, off, shifted)
+            log_weights(leaves, pick, x, full, rank, logs[size], largest, off, shifted)
             size += 1
-            worst = _least(largest, rank, told.limit[nearest])
+            worst = _least(largest, rank, leaves.limit[nearest])
             waiting = _count(upper, worst - MARGIN)
             # A block of two clusters needs a look at both before the others are out of question.
             pick = _most(upper) if waiting > FEW and size < PICKS else -1
         for k in range(n_leaves if waiting else 0):
             if upper[k] >= max(worst - MARGIN, LEAST):
                 near[size] = k
-                log_weights(told, k, x, full, rank, logs[size], largest, off, shifted)
+                log_weights(leaves, k, x, full, rank, logs[size], largest, off, shifted)
                 size += 1
         _sort(near, size, order)
         for j in range(size):
@@ -93,17 +97,17 @@ def assign_blocks(
             number = part.row[block, i]
             leaf = -1
             if anchors[rank[i] >> np.uint64(48)]:
-                leaf = anchored(told, number)
+                leaf = anchored(leaves, number)
             if leaf < 0:
                 leaf = _sure_choice(
                     weight, size, i, point[i], total[i], left_out * math.exp(worst - largest[i])
                 )
                 if leaf < 0:
-                    leaf = _choose_among_all(told, x, i, rank[i], point[i], values)
+                    leaf = _choose_among_all(leaves, x, i, rank[i], point[i], values)
                 else:
                     leaf = near[order[leaf]]
             labels[block, i] = leaf
-        tally_block(tally, part, block, labels, told.kind, next_salt, grid, shifted, total, largest)
+        tally_block(tally, part, block, labels, kind, next_salt, grid, shifted, total, largest)
 
 
 @inlined
@@ -168,14 +172,14 @@ def _sure_choice(
 
 @jit
 def _choose_among_all(
-    told: Components, x: FloatArray, place: int, rank: Word, point: float, values: FloatArray
+    leaves: Components, x: FloatArray, place: int, rank: Word, point: float, values: FloatArray
 ) -> int:
     """Return the leaf that covers a point of [0, 1), of all that a row may join."""
-    n_leaves, full, largest = told.log_weight.size, told.root.shape[0] > 0, -math.inf
+    n_leaves, full, largest = leaves.log_weight.size, leaves.root.shape[0] > 0, -math.inf
     for k in range(n_leaves):
         values[k] = -math.inf
-        if rank > told.limit[k]:
-            values[k] = log_weight(told, k, x, place, full)
+        if rank > leaves.limit[k]:
+            values[k] = log_weight(leaves, k, x, place, full)
             largest = max(largest, values[k])
     return cover(values, n_leaves, largest, point)
 
@@ -202,18 +206,18 @@ def cover(values: FloatArray, size: int, largest: float, point: float) -> int:
 
 
 @jit
-def _marks(told: Components) -> npt.NDArray[np.bool_]:
+def _marks(leaves: Components) -> npt.NDArray[np.bool_]:
     """Return for the first 16 bits of a rank whether an anchor has them."""
     marks = np.zeros(1 << 16, dtype=np.bool_)
-    for k in range(told.limit.size):
-        marks[told.limit[k] >> np.uint64(48)] = True
+    for k in range(leaves.limit.size):
+        marks[leaves.limit[k] >> np.uint64(48)] = True
     return marks
 
 
 @inlined
-def anchored(told: Components, number: Word) -> int:
+def anchored(leaves: Components, number: Word) -> int:
     """Return the leaf whose anchor a row is, or −1."""
-    for k in range(told.anchor.size):
-        if told.anchor[k] == number:
+    for k in range(leaves.anchor.size):
+        if leaves.anchor[k] == number:
             return k
     return -1

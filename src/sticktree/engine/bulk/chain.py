@@ -7,30 +7,37 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.bulk.halves import Units, gain_grid
+from sticktree.engine.bulk.laws import Density, Leaf
+from sticktree.engine.bulk.partition import Picked
 from sticktree.engine.bulk.philox import mix
-from sticktree.engine.bulk.picks import Picked
-from sticktree.engine.bulk.records import Records
+from sticktree.engine.bulk.proposals import (
+    TINY,
+    Chosen,
+    Proposal,
+    choose_by_places,
+    choose_by_rows,
+    log_selection,
+    propose,
+)
 from sticktree.engine.bulk.rows import Rows
-from sticktree.engine.bulk.split_merge import SplitMerge
-from sticktree.engine.bulk.stream_rows import Gone, StreamRows
-from sticktree.engine.bulk.sums import Grid
-from sticktree.engine.bulk.tally import Tally
-from sticktree.engine.bulk.trunk import draw_weights
+from sticktree.engine.bulk.state import ChainState
+from sticktree.engine.bulk.sums import Grid, Sums, Tally
 from sticktree.engine.chain import Effort, SweepInfo, apply_moves
 from sticktree.engine.common.links import Index
+from sticktree.engine.shared.trunk import draw_weights
 from sticktree.model import Model
 
-__all__ = ["ParallelChain"]
+__all__ = ["BulkChain"]
 
-FIRST_ROWS = 2000  # with which a chain of the other kind makes the first tree
-PICKED = 2000  # rows, about, that are looked at one by one in each sweep
+
 MOST_PAIRS = 64  # that may split or merge in a sweep
-ROWS_OF_ROUNDS, MOST_ROUNDS = 50_000, 8  # fewer rows choose several times in a sweep
+ROWS_OF_ROUNDS = 50_000  # fewer rows choose several times in a sweep
 WORD = 2**64
 
 
-class ParallelChain(SplitMerge, Records):
+class BulkChain(ChainState):
     """What chains for many rows have in common, whatever their noise.
 
     A sweep lets every row choose its leaf, proposes splits and merges of leaves, and then moves the
@@ -50,18 +57,21 @@ class ParallelChain(SplitMerge, Records):
     """
 
     first_sweeps: int  # of the chain of the other kind
+    first_rows = 2000  # with which that makes the first tree
+    n_picked = 2000  # rows, about, that are looked at one by one in each sweep
+    most_rounds = 8  # in which rows choose, in one sweep
     headroom = 64.0  # by which imputed entries may be larger than the largest observed
 
     def __init__(self, rows: Rows, model: Model, rng: np.random.Generator) -> None:
         self.model, self.rng = model, rng
         self._begin(rows)
-        some = rows.sample(self._word(), _limit(FIRST_ROWS, rows.extent.n))
+        some = rows.sample(self._word(), _limit(self.first_rows, rows.extent.n))
         first = self._first_chain(some.y)
         for _ in range(self.first_sweeps):
             first.sweep(tune=True)
         self._read_rows()
         self._take_over(first, some.number)
-        self.effort = Effort(self.leaves.size)
+        self.effort = Effort(self.size)
 
     @classmethod
     def following(cls, chain: Any, rows: Rows) -> Self:
@@ -71,7 +81,7 @@ class ParallelChain(SplitMerge, Records):
         new._begin(rows)
         new._read_rows()
         new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
-        new.effort = Effort(new.leaves.size)
+        new.effort = Effort(new.size)
         return new
 
     @classmethod
@@ -98,7 +108,7 @@ class ParallelChain(SplitMerge, Records):
         ``tune`` in warm-up, where the numbers of moves may still change.
         """
         if tune:
-            self.effort.tune(self.leaves.size)
+            self.effort.tune(self.size)
         n_pairs = self.effort.count(1, MOST_PAIRS)
         changed = tried = 0
         for _ in range(self.n_rounds):
@@ -110,20 +120,20 @@ class ParallelChain(SplitMerge, Records):
         """Let every row choose its leaf."""
         self.n_sweeps += 1
         next_salt, pick_salt = self._word(), self._word()
-        self.words_told = np.array(
+        self.sweep_words = np.array(
             [self.key, self.n_sweeps, self.salt, next_salt, pick_salt, self.pick_limit],
             dtype=np.uint64,
         )
         weights = self._draw_weights()
         leaf, _ = self._draw_leaves()
-        seated = self.rows.assign(self._told(weights, self._law().density(leaf)))
+        assigned = self.rows.assign(self._components(weights, self._law().density(leaf)))
         self.salt = next_salt
-        self.sums = self._sums(seated.tally)
-        self._imputed_products(seated.tally)
-        self.rank, self.anchor = seated.tally.rank, seated.tally.anchor
+        self.sums = self._sums(assigned.tally)
+        self._imputed_products(assigned.tally)
+        self.rank, self.anchor = assigned.tally.rank, assigned.tally.anchor
         self.of_leaf, self.of_half = self.leaves.copy(), np.empty(0, dtype=np.int64)
         self._settle()
-        return seated.picked
+        return assigned.picked
 
     def _draw_weights(self) -> FloatArray:
         """Draw the log weight of every leaf."""
@@ -132,19 +142,16 @@ class ParallelChain(SplitMerge, Records):
     def _imputed_products(self, tally: Tally) -> None:
         """Take note of Σ y yᵀ of rows with imputed entries."""
 
-    def follow(self, rows: Rows) -> None:
-        """Go on with new rows; those until now become blocks, of which sums are kept."""
-        if not isinstance(self.rows, StreamRows):
-            dimension = self.rows.extent.dimension
-            self.rows = StreamRows(self.rows, Gone.nothing(dimension, self.kind))
+    def assign_and_pick_all(self) -> Picked:
+        """Let every row choose its leaf; return all rows with their leaves."""
         self.pick_limit = WORD - 1
-        picked = self._assign()  # leaves of rows are not in a snapshot
-        transform, headroom = self._transform(), self.headroom
-        self._measure(
-            self.rows.followed_by(rows, picked, self.kind, transform, self.grids[1], headroom)
-        )
+        return self._assign()
+
+    def replace_rows(self, rows: Rows) -> None:
+        """Go on with other rows, which have no leaves yet."""
+        self._measure(rows)
         self._read_rows()
-        self.effort = Effort(self.leaves.size)  # new rows are warmed up to anew
+        self.effort = Effort(self.size)  # new rows are warmed up to anew
 
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
@@ -158,8 +165,8 @@ class ParallelChain(SplitMerge, Records):
         self.rows = rows
         self._set_grids()
         n = rows.extent.present
-        self.pick_limit = _limit(PICKED, n)
-        self.n_rounds = min(max(ROWS_OF_ROUNDS // n, 1), MOST_ROUNDS)
+        self.pick_limit = _limit(self.n_picked, n)
+        self.n_rounds = min(max(ROWS_OF_ROUNDS // n, 1), self.most_rounds)
 
     def _set_grids(self) -> None:
         """Choose the grids on which entries and their products are summed."""
@@ -180,7 +187,158 @@ class ParallelChain(SplitMerge, Records):
     def _word(self) -> int:
         return int(self.rng.integers(WORD - 1, dtype=np.uint64, endpoint=True))
 
+    # ---- Splits and merges of leaves: many are proposed in one pass, then decided on -------------
+
+    def _split_merge(self, picked: Picked, n_pairs: int) -> tuple[int, int]:
+        """Propose splits and merges of pairs; return how many were accepted, and of how many."""
+        y = self._rows_in_coordinates(picked.y)
+        places, n_siblings = self._siblings()
+        leaf, above = self._draw_leaves()
+        law = self._law()
+        by_places = self.rng.random() < 0.5
+        centre = leaf.mean / law.noise
+        if by_places:
+            chosen = choose_by_places(picked, places, centre, self.rng)
+        else:
+            chosen = choose_by_rows(picked, _filled(y), places, n_pairs, self.rng)
+        if not chosen.a.size:
+            return 0, 0
+        merging = chosen.merging
+        proposal = self._propose(picked, y, chosen, leaf, above)
+        halved = self.rows.halve(self._units(chosen, proposal))
+        gain = gain_grid(self.rows.extent.n).value(halved.gain)
+        log_ratio = proposal.log_ratio + gain
+        if by_places:
+            halves = proposal.first.mean / law.noise, proposal.second.mean / law.noise
+            log_ratio += log_selection(chosen, places, centre, *halves)
+        threshold = np.log(1.0 - self.rng.random(merging.size))
+        threshold -= np.where(merging, -log_ratio, log_ratio)
+        # A half without rows is no leaf: no such split is made, and leaves keep their rows.
+        empty = (halved.tally.count.reshape(-1, 2) == 0).any(axis=1)
+        threshold[empty & ~merging] = np.inf
+        two = self._decide(merging, threshold, places[chosen.a], n_siblings[chosen.a])
+        self._rearrange(chosen, two, empty, halved.tally)
+        return int((two != merging).sum()), merging.size
+
+    def _propose(
+        self, picked: Picked, y: FloatArray, chosen: Chosen, leaf: Leaf, above: FloatArray
+    ) -> Proposal:
+        """Return proposals for all units."""
+        a, b, merging = chosen.a, chosen.b, chosen.merging
+        d = self._last_prior()[1]
+        sums = self._in_coordinates(self.sums)
+        of_second = sums.at(b).times(merging.astype(np.float64))
+        n_a, n_b = sums.n[a], np.maximum(of_second.n, 1.0)
+        unit = chosen.unit_of[picked.leaf]
+        return propose(
+            self._law(),
+            sums.at(a).plus(of_second),
+            above[a],
+            merging,
+            np.clip(self.rng.beta(n_a - d, n_b - d), TINY, 1.0 - TINY),
+            leaf.at(a),
+            leaf.at(a),
+            leaf.at(b),
+            [_sample(y, unit == u, seeds) for u, seeds in enumerate(chosen.seeds)],
+            chosen.pinned,
+            self.kind,
+            d,
+            self.rng,
+        )
+
+    def _units(self, chosen: Chosen, proposal: Proposal) -> Units:
+        """Return the units as rows see them."""
+        law = self._law()
+        parts = [law.density(some) for some in (proposal.whole, proposal.first, proposal.second)]
+        weights = [np.zeros(chosen.a.size), np.log(proposal.share), np.log1p(-proposal.share)]
+        density = Density(
+            *(np.stack(x, axis=1).reshape(-1, *x[0].shape[1:]) for x in zip(*parts, strict=True))
+        )
+        densities = self._components(np.stack(weights, axis=1).ravel(), density)
+        return Units(chosen.unit_of, chosen.pins, densities)
+
+    def _decide(
+        self,
+        merging: npt.NDArray[np.bool_],
+        threshold: FloatArray,
+        place: IntArray,
+        n_siblings: IntArray,
+    ) -> npt.NDArray[np.bool_]:
+        """Return which units shall be two leaves.
+
+        A move is accepted if the log of α + K d, or its inverse for a merge, is above its
+        threshold. K counts what units before have changed at the same place.
+        """
+        alpha, d = self._last_prior()
+        two, more = merging.copy(), dict.fromkeys(place.tolist(), 0)
+        for u, at in enumerate(place.tolist()):
+            log_factor = np.log(alpha + d * (n_siblings[u] + more[at] - merging[u]))
+            if (-log_factor if merging[u] else log_factor) > threshold[u]:
+                two[u] = not merging[u]
+                more[at] += 1 if two[u] else -1
+        return two
+
+    def _rearrange(
+        self,
+        chosen: Chosen,
+        two: npt.NDArray[np.bool_],
+        empty: npt.NDArray[np.bool_],
+        halves: Tally,
+    ) -> None:
+        """Give each unit the form that was decided on, and its leaves their sums."""
+        a, b, merging = chosen.a, chosen.b, chosen.merging
+        self._make_room(self.leaves.size + int((two & ~merging).sum()))
+        of_halves = self._sums(halves)
+        keep = np.ones(self.leaves.size, dtype=bool)
+        new_leaves, new_halves = [], []
+        self.of_half = np.full(2 * len(a), -1, dtype=np.int64)
+        sums = [array.copy() for array in self.sums]
+        for u in range(len(a)):
+            if two[u] and not empty[u]:
+                second = self.leaves[b[u]] if merging[u] else self._split(int(self.leaves[a[u]]))
+                self.of_leaf[[a[u], b[u]]] = -1 - u
+                self.of_half[2 * u : 2 * u + 2] = self.leaves[a[u]], second
+                known = (a[u], b[u]) if merging[u] else (a[u],)
+                for half, k in enumerate(known, start=2 * u):
+                    for mine, its in zip(sums, of_halves, strict=True):
+                        mine[k] = its[half]
+                    self.rank[k], self.anchor[k] = halves.rank[half], halves.anchor[half]
+                if not merging[u]:
+                    new_leaves.append(second)
+                    new_halves.append(2 * u + 1)
+            elif merging[u] and not two[u]:
+                self._merge(int(self.leaves[a[u]]), int(self.leaves[b[u]]))
+                keep[b[u]] = False
+                self.of_leaf[b[u]] = self.leaves[a[u]]
+                for mine in sums:
+                    mine[a[u]] += mine[b[u]]
+                if self.rank[b[u]] < self.rank[a[u]]:
+                    self.rank[a[u]], self.anchor[a[u]] = self.rank[b[u]], self.anchor[b[u]]
+        more = np.array(new_halves, dtype=np.int64)
+        self.leaves = np.concatenate([self.leaves[keep], np.array(new_leaves, dtype=np.int64)])
+        self.sums = Sums(
+            *(
+                np.concatenate([mine[keep], its[more]])
+                for mine, its in zip(sums, of_halves, strict=True)
+            )
+        )
+        self.rank = np.concatenate([self.rank[keep], halves.rank[more]])
+        self.anchor = np.concatenate([self.anchor[keep], halves.anchor[more]])
+        self._settle()
+
 
 def _limit(wanted: int, n: int) -> int:
     """Return the rank below which about so many of n rows are."""
     return min(int(WORD * (wanted / n)), WORD - 1)
+
+
+def _sample(y: FloatArray, here: npt.NDArray[np.bool_], seeds: npt.NDArray[np.int64]) -> FloatArray:
+    """Return the picked rows of a unit, the seeds first."""
+    here = here.copy()
+    here[seeds] = False
+    return np.concatenate([y[seeds], y[here]])
+
+
+def _filled(y: FloatArray) -> FloatArray:
+    """Return rows with zeros, the mean of all, where entries are missing."""
+    return np.nan_to_num(y, nan=0.0)

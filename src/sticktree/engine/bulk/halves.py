@@ -14,21 +14,27 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.bulk.components import KEY, NEXT_SALT, SWEEP, Components, own_copy
+from sticktree.engine.bulk.components import (
+    KEY,
+    NEXT_SALT,
+    SWEEP,
+    Components,
+    is_diagonal,
+    log_weight,
+    own_copy,
+    transform_block,
+)
 from sticktree.engine.bulk.gaps import log_observed
-from sticktree.engine.bulk.labels import Labels, Sides
-from sticktree.engine.bulk.partition import BLOCK, Partition
+from sticktree.engine.bulk.partition import BLOCK, Labels, Partition, Sides
 from sticktree.engine.bulk.philox import HALVE, Word, philox, uniform_of
-from sticktree.engine.bulk.sums import Grid, add
-from sticktree.engine.bulk.tally import Tally, tally_row
-from sticktree.engine.bulk.weights import is_diagonal, log_weight, transform_block
+from sticktree.engine.bulk.sums import Grid, Tally, add, tally_row
 from sticktree.jit import inlined, jit
 
 __all__ = ["Units", "gain_grid", "halve_blocks", "halve_gaps", "halve_one"]
 
 
 class Units(NamedTuple):
-    """U units, as told to all rows."""
+    """U units, as rows see them."""
 
     of_leaf: npt.NDArray[np.int64]  # (K,) the unit of a leaf, or −1
     pins: npt.NDArray[np.uint64]  # (U, 2) rows that are pinned to the first half and the second
@@ -84,12 +90,12 @@ def halve_blocks(
 ) -> None:
     """Let rows of every so many blocks choose; half h of unit u is row 2u + h of the tally."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
-    told = units.densities
-    next_salt = told.words[NEXT_SALT]
-    steps = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    densities = units.densities
+    next_salt = densities.words[NEXT_SALT]
+    steps = densities.grid[0], densities.grid[1], densities.grid[2], densities.grid[3]
     coarse, fine = grid[0], grid[1]
-    dimension, full = part.y.shape[1], told.root.shape[0] > 0
-    diagonal = is_diagonal(told.transform)
+    dimension, full = part.y.shape[1], densities.root.shape[0] > 0
+    diagonal = is_diagonal(densities.transform)
     x, y = np.empty((dimension, BLOCK)), np.empty(dimension)
     low, high = np.empty(dimension), np.empty(dimension)
     for block in range(first, part.filled.size, step):
@@ -100,16 +106,16 @@ def halve_blocks(
             if unit < 0:
                 continue
             if not ready:
-                transform_block(part.y, block, told.transform, full, diagonal, x, low, high)
+                transform_block(part.y, block, densities.transform, full, diagonal, x, low, high)
                 ready = True
             number = part.row[block, i]
             side = halve_one(
                 units,
                 unit,
                 number,
-                log_weight(told, 3 * unit, x, i, full),
-                log_weight(told, 3 * unit + 1, x, i, full),
-                log_weight(told, 3 * unit + 2, x, i, full),
+                log_weight(densities, 3 * unit, x, i, full),
+                log_weight(densities, 3 * unit + 1, x, i, full),
+                log_weight(densities, 3 * unit + 2, x, i, full),
                 gain,
                 coarse,
                 fine,
@@ -118,7 +124,7 @@ def halve_blocks(
             for d in range(dimension):
                 y[d] = part.y[block, d, i]
             half = 2 * unit + side
-            tally_row(tally, half, number, y, told.kind, next_salt, steps)
+            tally_row(tally, half, number, y, densities.kind, next_salt, steps)
 
 
 @jit
@@ -136,11 +142,11 @@ def halve_gaps(
 ) -> None:
     """Let every so many rows with gaps choose their halves: completed, or by what is observed."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
-    told = units.densities
-    next_salt = told.words[NEXT_SALT]
-    steps = told.grid[0], told.grid[1], told.grid[2], told.grid[3]
+    densities = units.densities
+    next_salt = densities.words[NEXT_SALT]
+    steps = densities.grid[0], densities.grid[1], densities.grid[2], densities.grid[3]
     coarse, fine = grid[0], grid[1]
-    dimension, full = part.gap_y.shape[1], told.root.shape[0] > 0
+    dimension, full = part.gap_y.shape[1], densities.root.shape[0] > 0
     x, values = np.empty((dimension, 1)), np.empty(3)
     for r in range(first, part.gap_row.size, step):
         unit = units.of_leaf[labels[r]]
@@ -149,17 +155,17 @@ def halve_gaps(
             continue
         number = part.gap_row[r]
         for h in range(3):
-            if told.impute:
+            if densities.impute:
                 for d in range(dimension):
                     x[d, 0] = completed[r, d]
                     if not full:
                         x[d, 0] = 0.0
                         for e in range(dimension):
-                            x[d, 0] += told.transform[d, e] * completed[r, e]
-                values[h] = log_weight(told, 3 * unit + h, x, 0, full)
+                            x[d, 0] += densities.transform[d, e] * completed[r, e]
+                values[h] = log_weight(densities, 3 * unit + h, x, 0, full)
             else:
-                values[h] = log_observed(told, 3 * unit + h, completed[r])
+                values[h] = log_observed(densities, 3 * unit + h, completed[r])
         side = halve_one(units, unit, number, values[0], values[1], values[2], gain, coarse, fine)
         sides[r] = side
         half = 2 * unit + side
-        tally_row(tally, half, number, completed[r], told.kind, next_salt, steps)
+        tally_row(tally, half, number, completed[r], densities.kind, next_salt, steps)

@@ -1,4 +1,4 @@
-"""Some of the rows, put in an order in which neighbours lie close together.
+"""Some of the rows, ordered so that neighbours lie close together, and what they chose last.
 
 Blocks of close rows need to look at a few leaves only. Rows keep their numbers: what becomes of a
 row depends on its number and its entries, not on its place or its partition.
@@ -12,38 +12,60 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.bulk.philox import JITTER, philox, uniform_of
+from sticktree.engine.bulk.philox import JITTER, Word, philox, rank_of, uniform_of
 from sticktree.jit import jit
 
-__all__ = ["ALL", "BLOCK", "Partition", "Share", "jittered", "partition", "push"]
+__all__ = [
+    "ALL",
+    "BLOCK",
+    "Labelled",
+    "Labels",
+    "Nodes",
+    "Partition",
+    "Picked",
+    "Share",
+    "Sided",
+    "Sides",
+    "final_labels",
+    "find_ranked",
+    "jittered",
+    "join_picks",
+    "partition",
+    "picked_at",
+    "push",
+]
+
 
 BLOCK = 128  # rows
-FEW, MANY = (
-    64,
-    256,
-)  # rows by which a place to cut is chosen, if there are few and if there are many
+FEW, MANY = 64, 256  # rows by which a cut is chosen, where there are few and where there are many
 UNEVEN = 1 / 8  # no part is a smaller share of the rows, about
 
-Rows = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.uint64]
 
 
 class Partition(NamedTuple):
     """Rows in blocks, and rows with gaps one by one."""
 
     y: FloatArray  # (blocks, D, BLOCK)
-    row: Rows  # (blocks, BLOCK) their numbers
+    row: Numbers  # (blocks, BLOCK) their numbers
     filled: npt.NDArray[np.int64]  # (blocks,) how many there are
     gap_y: FloatArray  # (m, D) with NaN; rows that miss the same columns follow each other
-    gap_row: Rows  # (m,)
+    gap_row: Numbers  # (m,)
 
     @property
     def n_rows(self) -> int:
         """Number of all rows."""
         return int(self.filled.sum()) + self.gap_row.size
 
+    @property
+    def first(self) -> int:
+        """The least number of a row; the others follow it without a gap."""
+        whole = self.row.reshape(-1)[: int(self.filled.sum())]
+        return int(np.concatenate([whole, self.gap_row]).min())
+
 
 class Share(NamedTuple):
-    """Every so many blocks of a partition, and so many rows with gaps: all shares are alike."""
+    """One of ``step`` shares of a partition: every ``step``-th block, and some rows with gaps."""
 
     first: int
     step: int
@@ -90,7 +112,7 @@ def jittered(part: Partition, jitter: FloatArray) -> Partition:
 
 
 @jit
-def _spread(y: FloatArray, row: Rows, width: FloatArray) -> None:
+def _spread(y: FloatArray, row: Numbers, width: FloatArray) -> None:
     """Add uniform noise, which depends on the number of the row and the column alone."""
     none = np.uint64(0)
     for block in range(y.shape[0]):
@@ -116,7 +138,7 @@ def _turn(y: FloatArray, filled: npt.NDArray[np.int64]) -> None:
 
 
 @jit
-def arrange(x: FloatArray, number: Rows) -> None:
+def arrange(x: FloatArray, number: Numbers) -> None:
     """Sort rows in place so that blocks are small boxes: cut rows in two until all are blocks."""
     stack = np.empty((64, 2), dtype=np.int64)
     stack[0, 0], stack[0, 1] = 0, x.shape[0]
@@ -170,14 +192,14 @@ def _best_cut(x: FloatArray, low: int, high: int) -> tuple[int, float]:
 
 
 @jit
-def _swap(x: FloatArray, number: Rows, i: int, j: int) -> None:
+def _swap(x: FloatArray, number: Numbers, i: int, j: int) -> None:
     for d in range(x.shape[1]):
         x[i, d], x[j, d] = x[j, d], x[i, d]
     number[i], number[j] = number[j], number[i]
 
 
 @jit
-def _select(x: FloatArray, number: Rows, low: int, high: int, middle: int, d: int) -> None:
+def _select(x: FloatArray, number: Numbers, low: int, high: int, middle: int, d: int) -> None:
     """Move rows so that those before ``middle`` have the smaller entries of column d."""
     high -= 1
     while low < high:
@@ -200,3 +222,164 @@ def _select(x: FloatArray, number: Rows, low: int, high: int, middle: int, d: in
             low = i
         else:
             return
+
+
+# ---- The leaves, and the halves of units, that rows chose last ----------------------------------
+
+
+Labels = npt.NDArray[np.int32]
+Sides = npt.NDArray[np.int8]
+Nodes = npt.NDArray[np.int64]  # that leaves or halves have become
+
+
+class Labelled(NamedTuple):
+    """The leaves of the rows of a partition, in its order; rows with gaps may be completed."""
+
+    blocks: Labels  # (blocks, BLOCK)
+    gaps: Labels  # (m,)
+    completed: FloatArray  # (m, D)
+
+    @classmethod
+    def empty(cls, part: Partition) -> Labelled:
+        """Return room for the labels of a partition."""
+        return cls(
+            np.zeros(part.row.shape, dtype=np.int32),
+            np.zeros(part.gap_row.size, dtype=np.int32),
+            np.empty(part.gap_y.shape),
+        )
+
+
+class Sided(NamedTuple):
+    """The halves of the rows of a partition, in its order; −1 outside all units."""
+
+    blocks: Sides
+    gaps: Sides
+
+    @classmethod
+    def empty(cls, part: Partition) -> Sided:
+        """Return room for the halves of a partition."""
+        return cls(
+            np.full(part.row.shape, -1, dtype=np.int8),
+            np.full(part.gap_row.size, -1, dtype=np.int8),
+        )
+
+
+def final_labels(
+    part: Partition,
+    labelled: Labelled,
+    sided: Sided,
+    of_leaf: Nodes,
+    of_half: Nodes,
+    out: Labels,
+    first: int,
+) -> None:
+    """Fill in the leaves of the rows of a partition, the first of which has number ``first``."""
+    ones = np.ones(part.gap_row.size, dtype=np.int64)
+    _relabel(part.row, part.filled, labelled.blocks, sided.blocks, of_leaf, of_half, out, first)
+    _relabel(
+        part.gap_row[:, None],
+        ones,
+        labelled.gaps[:, None],
+        sided.gaps[:, None],
+        of_leaf,
+        of_half,
+        out,
+        first,
+    )
+
+
+@jit
+def _relabel(
+    row: npt.NDArray[np.uint64],
+    filled: npt.NDArray[np.int64],
+    labels: Labels,
+    sides: Sides,
+    of_leaf: Nodes,
+    of_half: Nodes,
+    out: Labels,
+    first: int,
+) -> None:
+    for block in range(row.shape[0]):
+        for i in range(filled[block]):
+            new = of_leaf[labels[block, i]]
+            if new < 0:
+                new = of_half[2 * (-1 - new) + sides[block, i]]
+            out[int(row[block, i]) - first] = new
+
+
+# ---- Rows that are picked by their numbers alone, to be looked at one by one --------------------
+
+
+class Picked(NamedTuple):
+    """Rows that were picked by their numbers, in the order of these."""
+
+    number: npt.NDArray[np.uint64]
+    y: FloatArray  # completed, if entries are imputed
+    leaf: Labels
+
+
+def find_ranked(
+    part: Partition, salt: int, limit: int, share: Share = ALL
+) -> npt.NDArray[np.int64]:
+    """Return the places of rows whose rank is below the limit, in a share of a partition."""
+    return _ranked_below(part, *share, np.uint64(salt), np.uint64(limit))
+
+
+def picked_at(part: Partition, found: npt.NDArray[np.int64], labelled: Labelled | None) -> Picked:
+    """Return the rows at some places of a partition."""
+    has_gaps = found >= part.row.size
+    block, place = np.divmod(found[~has_gaps], part.row.shape[1])
+    gap = found[has_gaps] - part.row.size
+    number = np.concatenate([part.row[block, place], part.gap_row[gap]])
+    gap_y = part.gap_y if labelled is None else labelled.completed
+    y = np.concatenate([part.y[block, :, place], gap_y[gap]])
+    leaf = np.full(number.size, -1, dtype=np.int32)
+    if labelled is not None:
+        leaf = np.concatenate([labelled.blocks[block, place], labelled.gaps[gap]])
+    return join_picks([Picked(number, y, leaf)])
+
+
+def join_picks(picks: list[Picked]) -> Picked:
+    """Return all rows of several picks, in the order of their numbers."""
+    number = np.concatenate([some.number for some in picks])
+    order = np.argsort(number)
+    return Picked(
+        number[order],
+        np.concatenate([some.y for some in picks])[order],
+        np.concatenate([some.leaf for some in picks])[order],
+    )
+
+
+@jit
+def _ranked_below(
+    part: Partition, first: int, step: int, salt: Word, limit: Word
+) -> npt.NDArray[np.int64]:
+    """Return the places of rows whose rank is below a limit; those with gaps follow the others."""
+    n_blocks, width = part.row.shape
+    out = np.empty(16, dtype=np.int64)
+    size = 0
+    for block in range(first, n_blocks, step):
+        count = 0
+        for i in range(part.filled[block]):  # most blocks have none, and this loop is fast
+            count += int(rank_of(part.row[block, i], salt) < limit)
+        for i in range(part.filled[block] if count else 0):
+            if rank_of(part.row[block, i], salt) < limit:
+                out = _appended(out, size, block * width + i)
+                size += 1
+    n_gaps = part.gap_row.size
+    for r in range(n_gaps * first // step, n_gaps * (first + 1) // step):
+        if rank_of(part.gap_row[r], salt) < limit:
+            out = _appended(out, size, n_blocks * width + r)
+            size += 1
+    return out[:size].copy()
+
+
+@jit
+def _appended(places: npt.NDArray[np.int64], size: int, place: int) -> npt.NDArray[np.int64]:
+    """Return the array with another place, a larger one if it is full."""
+    if size == places.size:
+        larger = np.empty(2 * size, dtype=np.int64)
+        larger[:size] = places
+        places = larger
+    places[size] = place
+    return places

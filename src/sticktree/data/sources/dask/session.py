@@ -8,15 +8,21 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["ClusterLostError", "Graph", "Key", "Session", "current_client"]
+__all__ = ["ClusterLostError", "Graph", "Key", "Patience", "Session", "current_client"]
 
 
-PATIENCE = 3600.0  # seconds that a pass may take
-NO_WORKERS = 300.0  # seconds that there may be no worker: clusters that adapt take a while
 GLANCE = 0.2  # seconds from one look at the client to the next
-COUNT = 10.0  # seconds from one count of the workers to the next
+
+
+class Patience(NamedTuple):
+    """Seconds after which a cluster is given up."""
+
+    one_pass: float = 3600.0  # that a pass may take
+    no_workers: float = 300.0  # that there may be no worker: clusters that adapt take a while
+    recount: float = 10.0  # from one count of the workers to the next
+
 
 Key = tuple[str, int, int]
 Graph = dict[Key, tuple[Any, ...]]
@@ -41,19 +47,21 @@ class Session:
     ----------
     client : distributed.Client
         The client, synchronous.
+    patience : Patience
+        When the cluster is given up.
     """
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, patience: Patience = Patience()) -> None:  # noqa: B008
         if client.asynchronous:
             raise ValueError(
                 "the current Dask client must be a synchronous one, got one with asynchronous=True"
             )
-        self.client = client
+        self.client, self.patience = client, patience
         self.token = uuid.uuid4().hex
 
     def another(self) -> Session:
         """Return a session on the same client with keys of its own."""
-        return Session(self.client)
+        return Session(self.client, self.patience)
 
     def key(self, what: str, first: int, second: int = 0) -> Key:
         """Return a key; the dashboard shows its tasks as "sticktree-<what>"."""
@@ -115,17 +123,19 @@ class Session:
                 done.wait(GLANCE)
                 raise ClusterLostError(f"the Dask client is {self.client.status} in mid-fit")
             now = time.monotonic()
-            if now - start > PATIENCE:
+            if now - start > self.patience.one_pass:
+                seconds = self.patience.one_pass
                 raise ClusterLostError(
-                    f"the Dask cluster did not finish a pass in {PATIENCE:.0f} seconds"
+                    f"the Dask cluster did not finish a pass in {seconds:.0f} seconds"
                 )
-            if now - counted > COUNT:
+            if now - counted > self.patience.recount:
                 counted = now
                 if self._has_workers():
                     seen = now
-                elif now - seen > NO_WORKERS:
+                elif now - seen > self.patience.no_workers:
+                    seconds = self.patience.no_workers
                     raise ClusterLostError(
-                        f"the Dask cluster had no workers for {NO_WORKERS:.0f} seconds"
+                        f"the Dask cluster had no workers for {seconds:.0f} seconds"
                     )
 
     def _has_workers(self) -> bool:
@@ -135,7 +145,7 @@ class Session:
             target=lambda: count.append(len(self.client.nthreads())), daemon=True
         )
         asking.start()
-        asking.join(COUNT)
+        asking.join(self.patience.recount)
         return not count or count[0] > 0
 
     def _explained(self, error: BaseException) -> BaseException:

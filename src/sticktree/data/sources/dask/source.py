@@ -11,16 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_observed, infinite_entries
-from sticktree.data.sources.dask.passes import prepare
+from sticktree.data.sources.dask.placement import DaskStore, prepare
 from sticktree.data.sources.dask.session import Session, current_client
-from sticktree.data.sources.dask.store import DaskStore
 from sticktree.data.store import MemoryStore, Store
 from sticktree.engine.bulk.measure import Reach, Scale, measure
 
 __all__ = ["DaskSource", "Findings", "Piece", "blocks_of", "cut_up", "read_piece"]
 
 
-LARGEST = 2**28  # bytes of rows in one part
+PART_BYTES = 2**28  # of rows in one part, at most
 
 Result = TypeVar("Result")
 
@@ -120,13 +119,15 @@ class DaskSource:
 
         return measure(each)
 
-    def store(self, centre: FloatArray, spread: FloatArray) -> Store:
+    def store(self, centre: FloatArray, spread: FloatArray, part_bytes: int = PART_BYTES) -> Store:
         """Return standardised rows, ready for chains; the source has none after that.
 
         Parameters
         ----------
         centre, spread : float array, shape (D,)
             What is taken off each column, and what it is then divided by.
+        part_bytes : int, default=268435456
+            Size of the rows of one part on a cluster, at most; at least one partition of Dask.
         """
         pieces, session = self._there(), self._session
         self._pieces = None
@@ -137,15 +138,14 @@ class DaskSource:
                 x[first : first + len(piece)] = (piece - centre) / spread
             return MemoryStore(x)
         places = session.places()
-        cuts = cut_up(self.counts, len(places), 8 * self.n_columns)
+        cuts = cut_up(self.counts, len(places), 8 * self.n_columns, part_bytes)
         parts = []
         for j, (start, stop) in enumerate(pairwise(cuts)):
             key = session.key("prepare", 0, j)
             task = prepare, pieces[start:stop], self.first[start], centre, spread
             place = places[j * len(places) // (len(cuts) - 1)] if places else None
             parts += session.submit({key: task}, [key], place)
-        firsts = [self.first[start] for start in cuts[:-1]]
-        return DaskStore(parts, firsts, (self.n_rows, self.n_columns), session)
+        return DaskStore(parts, (self.n_rows, self.n_columns), session)
 
     def _there(self) -> list[Any]:
         if self._pieces is None:
@@ -157,14 +157,16 @@ class DaskSource:
         check_observed("X", np.where(seen == 0, np.nan, 0.0)[None, :], self.names)
 
 
-def cut_up(counts: tuple[int, ...], n_threads: int, row_bytes: int) -> list[int]:
+def cut_up(
+    counts: tuple[int, ...], n_threads: int, row_bytes: int, part_bytes: int = PART_BYTES
+) -> list[int]:
     """Return where to cut a sequence of partitions, given their rows, into parts for passes.
 
     One part for each thread has the least to send about, and its blocks of rows are closest. More
     of them, so that none is too large, can spread out to workers that come later.
     """
     ends = np.cumsum(counts)
-    n = min(max(n_threads, -(-int(ends[-1]) * row_bytes // LARGEST), 1), len(counts))
+    n = min(max(n_threads, -(-int(ends[-1]) * row_bytes // part_bytes), 1), len(counts))
     nearest = np.searchsorted(ends, ends[-1] * np.arange(1, n) / n - 0.5 * np.mean(counts)) + 1
     return [0, *sorted({int(cut) for cut in nearest if cut < len(counts)}), len(counts)]
 

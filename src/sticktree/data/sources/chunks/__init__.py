@@ -1,1 +1,0 @@
-"""Rows in files that are larger than memory."""
