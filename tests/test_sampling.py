@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sticktree import DFPMixture
-from sticktree.engine.common.links import tree_of
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.inference.runner import Run, Schedule, sample
 from sticktree.model import Model

@@ -8,7 +8,7 @@ from the prior; the false-alarm rate is 1e-4 over all functions of a case.
 import numpy as np
 import pytest
 
-from sticktree.engine.common.links import tree_of
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.counting import recount
 from tests.columns import engine, twin

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.common.links import tree_of
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from tests.columns import engine, placements, twin
 from tests.columns.test_chain import data_of, engine_model, priors_of

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
-from sticktree.engine.common.links import tree_of
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_leaves import split_merge_sweep

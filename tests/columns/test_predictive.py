@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.common.links import tree_of
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.predictive import predictives
 from tests.columns import engine, placements, twin

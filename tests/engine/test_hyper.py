@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.common.links import DISCOUNT, FACTOR, tree_of
+from sticktree.engine.common.links import DISCOUNT, FACTOR
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep

@@ -5,8 +5,9 @@ import pytest
 from scipy.stats import ortho_group
 
 from sticktree import Tree
-from sticktree.engine.common.links import ALIVE, FACTOR, tree_of
+from sticktree.engine.common.links import ALIVE, FACTOR
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
 from sticktree.engine.shared.regraft import regraft_sweep

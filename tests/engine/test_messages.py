@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
-from sticktree.engine.common.links import tree_of
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import add_squares

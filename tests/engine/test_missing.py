@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.common.links import tree_of
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
 from sticktree.engine.shared.missing import Gaps, impute, reseat

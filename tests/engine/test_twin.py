@@ -13,8 +13,9 @@ from scipy import stats
 
 from sticktree import Tree
 from sticktree.engine.common.concentration import _log_discount, _log_factor
-from sticktree.engine.common.links import DISCOUNT, FACTOR, LEAVES, ROOT, tree_of
+from sticktree.engine.common.links import DISCOUNT, FACTOR, LEAVES, ROOT
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.messages import look_outside
 from sticktree.engine.shared.places import find_branch, find_far

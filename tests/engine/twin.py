@@ -7,7 +7,8 @@ import numpy as np
 from scipy import stats
 
 from sticktree import Tree
-from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, LEAVES, MADE, ROOT, tree_of
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, LEAVES, MADE, ROOT
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared import state as engine_state
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import move_data

@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sticktree.engine.common.links import DISCOUNT, FACTOR, tree_of
+from sticktree.engine.common.links import DISCOUNT, FACTOR
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.draw import tracked_pairs
 from sticktree.engine.shared.chain import Chain
 from sticktree.inference.packing import pack_draws, unpack_draws

@@ -21,8 +21,7 @@ from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State, empty_state
-from sticktree.engine.own.structure import load_tree
-from sticktree.engine.own.trunk import join_leaves, split_leaf
+from sticktree.engine.own.structure import join_leaves, load_tree, split_leaf
 
 __all__ = ["OwnBulkChain"]
 

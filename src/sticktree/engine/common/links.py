@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL, Tree
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "ALIVE",
@@ -28,7 +28,6 @@ __all__ = [
     "link",
     "list_nodes",
     "take_number",
-    "tree_of",
     "unlink",
 ]
 
@@ -150,15 +149,3 @@ def list_nodes(state: TreeState) -> None:
         node = NULL if node == ROOT else state.nodes[node].next_sibling
     state.sizes[ALIVE] = count
     state.sizes[UNLISTED] = 0
-
-
-def tree_of(state: TreeState) -> Tree:
-    """Return the tree of a state as it is stored; nodes are numbered in the order of the walk."""
-    order = state.order[: state.sizes[ALIVE]]
-    new_id = np.full(state.sizes[MADE], NULL, dtype=np.int32)
-    new_id[order] = np.arange(order.size)
-    nodes = state.nodes[order]
-    parent = np.full(order.size, NULL, dtype=np.int32)
-    parent[1:] = new_id[nodes["parent"][1:]]
-    level, n = nodes["level"].astype(np.int32), nodes["n"].astype(np.int32)
-    return Tree.from_trusted(parent, new_id[state.leaf], level, n)

@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
-from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, TreeState, tree_of
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, TreeState
 from sticktree.engine.common.priors import log_beta, log_gamma
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
-from sticktree.tree import Tree
+from sticktree.tree import NULL, Tree
 
-__all__ = ["Sampler"]
+__all__ = ["Sampler", "tree_of"]
 
 Snapshot = Mapping[str, npt.NDArray[Any]]
 
@@ -112,3 +112,15 @@ class Sampler:
             model.discount_prior,
             model.less_discount,
         )
+
+
+def tree_of(state: TreeState) -> Tree:
+    """Return the tree of a state as it is stored; nodes are numbered in the order of the walk."""
+    order = state.order[: state.sizes[ALIVE]]
+    new_id = np.full(state.sizes[MADE], NULL, dtype=np.int32)
+    new_id[order] = np.arange(order.size)
+    nodes = state.nodes[order]
+    parent = np.full(order.size, NULL, dtype=np.int32)
+    parent[1:] = new_id[nodes["parent"][1:]]
+    level, n = nodes["level"].astype(np.int32), nodes["n"].astype(np.int32)
+    return Tree.from_trusted(parent, new_id[state.leaf], level, n)

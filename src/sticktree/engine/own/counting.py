@@ -6,13 +6,10 @@ A state is filled so from a draw, and rows are left out of it one by one.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import (
     ALIVE,
-    DISCOUNT,
-    FACTOR,
     UNLISTED,
     Index,
     list_nodes,
@@ -20,23 +17,19 @@ from sticktree.engine.common.links import (
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.own.datum import enter, take_out, weigh_all
 from sticktree.engine.own.hyper import settle
-from sticktree.engine.own.leaves import clear, count
+from sticktree.engine.own.leaves import clear, count, log_evidence
 from sticktree.engine.own.state import (
     COUNT,
     FORM,
     FULL,
-    LOG_PSI,
     OUTER,
-    PHI,
     SQUARES,
     TOTAL,
     State,
 )
-from sticktree.engine.own.structure import load_tree
 from sticktree.jit import jit
-from sticktree.tree import Tree
 
-__all__ = ["leave_one_out", "rebuild", "recount", "set_parameters", "take_sums"]
+__all__ = ["leave_one_out", "recount", "sum_evidence", "take_sums"]
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
 
@@ -110,34 +103,12 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
     return out
 
 
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    inner = np.flatnonzero(tree.level < tree.level.max())
-    set_parameters(state, inner, concentration, discount, parameters, less_discount)
-    recount(state)
-
-
-def set_parameters(
-    state: State,
-    inner: npt.NDArray[np.int64],
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; the sums of its leaves must follow."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.coordinates[inner, :, PHI] = parameters["phi"]
-    for name in ("variance", "hyper", "psi"):
-        getattr(state, name)[...] = parameters[name]
-    if state.sizes[FORM] == FULL:
-        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]
+@jit
+def sum_evidence(state: State) -> float:
+    """Return the log evidence of all leaves."""
+    value = 0.0
+    for k in range(state.sizes[ALIVE]):
+        leaf = state.order[k]
+        if state.nodes[leaf].level == state.levels.size - 1:
+            value += log_evidence(state, leaf, state.nodes[leaf].parent)
+    return value

@@ -27,7 +27,7 @@ from sticktree.engine.own.state import (
 )
 from sticktree.engine.own.wishart import cholesky
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["covariance_sweep", "draw_wishart", "impute"]
 

@@ -39,7 +39,7 @@ from sticktree.engine.own.leaves import (
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, TOTAL, State
 from sticktree.engine.own.structure import grow, hang, make_node, prune
 from sticktree.jit import inlined, jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["draw_chain", "enter", "move_data", "take_out", "weigh_all", "weigh_rows"]
 

@@ -8,31 +8,38 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import multigammaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
-from sticktree.engine.common.links import ALIVE, ROOT
+from sticktree.engine.common.links import (
+    ALIVE,
+    DISCOUNT,
+    FACTOR,
+)
 from sticktree.engine.common.priors import log_inverse_gamma
 from sticktree.engine.common.sampler import Sampler
+from sticktree.engine.own.counting import recount, sum_evidence
 from sticktree.engine.own.covariances import covariance_sweep
 from sticktree.engine.own.families import log_constants
 from sticktree.engine.own.hyper import hyper_sweep, settle
-from sticktree.engine.own.leaves import log_evidence
-from sticktree.engine.own.nodes import node_sweep, variance_sweep
+from sticktree.engine.own.nodes import log_density_of_nodes, node_sweep, variance_sweep
 from sticktree.engine.own.state import (
     FORM,
     FULL,
+    LOG_PSI,
     NEGATIVE_BINOMIAL,
     PHI,
     POISSON,
     SHAPE,
     State,
 )
-from sticktree.jit import jit
+from sticktree.engine.own.structure import load_tree
 from sticktree.model import Layout
+from sticktree.tree import Tree
 
-__all__ = ["OwnNoise"]
+__all__ = ["OwnNoise", "rebuild", "set_parameters"]
 
 
 class OwnNoise(Sampler):
@@ -103,28 +110,34 @@ class OwnNoise(Sampler):
         )
 
 
-@jit
-def sum_evidence(state: State) -> float:
-    """Return the log evidence of all leaves."""
-    value = 0.0
-    for k in range(state.sizes[ALIVE]):
-        leaf = state.order[k]
-        if state.nodes[leaf].level == state.levels.size - 1:
-            value += log_evidence(state, leaf, state.nodes[leaf].parent)
-    return value
+def rebuild(
+    state: State,
+    tree: Tree,
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
+    load_tree(state, tree.parent, tree.level, tree.leaf)
+    inner = np.flatnonzero(tree.level < tree.level.max())
+    set_parameters(state, inner, concentration, discount, parameters, less_discount)
+    recount(state)
 
 
-@jit
-def log_density_of_nodes(state: State) -> float:
-    """Return log p(φ | tree, v)."""
-    value = 0.0
-    for k in range(state.sizes[ALIVE]):
-        node = state.order[k]
-        level = state.nodes[node].level
-        if level == state.levels.size - 1:
-            continue
-        for p in range(state.coordinates.shape[1]):
-            above = 0.0 if node == ROOT else state.coordinates[state.nodes[node].parent, p, PHI]
-            off, spread = state.coordinates[node, p, PHI] - above, state.variance[level, p]
-            value -= 0.5 * (math.log(2.0 * math.pi * spread) + off * off / spread)
-    return value
+def set_parameters(
+    state: State,
+    inner: npt.NDArray[np.int64],
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put parameters into a state; the sums of its leaves must follow."""
+    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
+    state.coordinates[inner, :, PHI] = parameters["phi"]
+    for name in ("variance", "hyper", "psi"):
+        getattr(state, name)[...] = parameters[name]
+    if state.sizes[FORM] == FULL:
+        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]

@@ -16,8 +16,9 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import Index
 from sticktree.engine.common.random import random_state
 from sticktree.engine.draw import Draw
-from sticktree.engine.own.counting import leave_one_out, rebuild, set_parameters
+from sticktree.engine.own.counting import leave_one_out
 from sticktree.engine.own.datum import weigh_rows
+from sticktree.engine.own.noise import rebuild, set_parameters
 from sticktree.engine.own.state import (
     CATEGORICAL,
     CENTRE,

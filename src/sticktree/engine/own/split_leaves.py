@@ -34,7 +34,7 @@ from sticktree.engine.own.leaves import (
 from sticktree.engine.own.state import NOWHERE, SPARE, State
 from sticktree.engine.own.structure import make_node
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["split_merge", "split_merge_sweep"]
 

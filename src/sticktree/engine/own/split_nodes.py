@@ -36,7 +36,7 @@ from sticktree.engine.own.leaves import expect, log_evidence, renew
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.own.structure import make_node
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["node_split", "node_split_sweep"]
 

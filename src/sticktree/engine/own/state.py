@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ROOT, Index
 from sticktree.model import Model
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "BASE",

@@ -18,9 +18,9 @@ from sticktree.engine.common.links import (
 from sticktree.engine.own.leaves import clear, expect, renew
 from sticktree.engine.own.state import PHI, State
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
-__all__ = ["grow", "hang", "load_tree", "make_node", "prune"]
+__all__ = ["grow", "hang", "join_leaves", "load_tree", "make_node", "prune", "split_leaf"]
 
 
 @linked
@@ -92,4 +92,22 @@ def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -
     for i in range(leaf.size):
         state.leaf[i] = leaf[i]
         add_data(state, int(leaf[i]), 1)
+    list_nodes(state)
+
+
+@jit
+def split_leaf(state: State, leaf: int) -> int:
+    """Return a new leaf beside a leaf; the counts must follow."""
+    node = make_node(state, state.levels.size - 1)
+    link(state, node, state.nodes[leaf].parent)
+    list_nodes(state)
+    return node
+
+
+@jit
+def join_leaves(state: State, gone: int) -> None:
+    """Take a leaf away that has a sibling; the counts must follow."""
+    unlink(state, gone)
+    state.nodes[gone].n = 0
+    give_back(state, gone)
     list_nodes(state)

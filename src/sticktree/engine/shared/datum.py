@@ -10,8 +10,8 @@ through its covariance c with φ_z, which the tree gives by one product a node:
 If the datum goes back where it was, as it mostly does, nothing has changed. If it does not, means
 and variances are brought up to date where they are needed next.
 
-*Near leaves* alone are weighed (near.py), and *new branches* are looked at only if the choice falls
-on their bounds (branches.py). Bounds stand in the place of weights; if the choice falls beyond
+*Near leaves* alone are weighed, and *new branches* are looked at only if the choice falls
+on their bounds (places.py). Bounds stand in the place of weights; if the choice falls beyond
 the weight, it is made again. That is rejection sampling, and exact. Where the bounds outweigh the
 leaves, all weights are computed instead.
 """
@@ -49,7 +49,7 @@ from sticktree.engine.shared.state import (
     release_node,
 )
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["datum_sweep", "enter", "move_data"]
 

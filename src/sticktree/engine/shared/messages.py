@@ -26,7 +26,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE, CLOCK, ROOT
 from sticktree.engine.shared.state import DRIFT, NOISE, State
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "carry",

@@ -33,7 +33,7 @@ from sticktree.engine.shared.mixture import Mixture, predictive_mixture
 from sticktree.engine.shared.seats import seat, settle_detached
 from sticktree.engine.shared.state import NOISE, State, detach, release_node
 from sticktree.jit import jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "Gaps",

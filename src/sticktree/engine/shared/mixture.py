@@ -31,7 +31,7 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, MADE, ROOT, I
 from sticktree.engine.shared.messages import edge_variance
 from sticktree.engine.shared.state import NOISE, State, tail
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "Mixture",

@@ -35,7 +35,7 @@ from sticktree.engine.common.random import RandomState, gumbel, uniform
 from sticktree.engine.shared.messages import edge_variance, locate
 from sticktree.engine.shared.state import DRIFT, NOISE, State, tail
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "choose_exactly",

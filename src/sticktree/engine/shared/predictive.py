@@ -1,7 +1,7 @@
 """The predictive distribution of a draw with shared noise, in standardised units.
 
 Component k is N(A m_k, s_k Σ) with Σ = A Aᵀ, where m_k and s_k are those of the mixture in whitened
-coordinates. Rows with missing entries are in gaps.py.
+coordinates. Rows with missing entries are in missing.py.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sticktree.engine.shared.mixture import (
     predictive_mixture,
     responsibilities,
 )
-from sticktree.engine.shared.seats import rebuild, set_parameters
+from sticktree.engine.shared.noise import rebuild, set_parameters
 from sticktree.engine.shared.state import State, empty_state, load_tree
 from sticktree.model import Model
 

@@ -21,7 +21,7 @@ from sticktree.engine.shared.places import log_density
 from sticktree.engine.shared.seats import settle_attached, settle_detached
 from sticktree.engine.shared.state import State, attach, detach
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["regraft", "regraft_sweep"]
 

@@ -10,28 +10,26 @@ r + v_{m+1} + … + v_L, where m is the level of the branching. That bounds its 
 datum. Bounds add up from the leaves to the root: a node's *offers* are the bounds on all new
 branches below it, for a datum that has come by. So the bound on all of them is at hand at the root,
 most moves need not look at new branches at all, and one of them is found by a walk down from the
-root (see branches.py).
+root (see places.py).
 """
 
 from __future__ import annotations
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
-from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, ROOT, Index, list_nodes
+from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index, list_nodes
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.messages import receive, receive_path, send
-from sticktree.engine.shared.state import State, load_tree, set_scales
+from sticktree.engine.shared.state import State
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL, Tree
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "bound_of_branches",
     "concentration_move",
-    "rebuild",
     "refresh",
     "refresh_path",
     "seat",
-    "set_parameters",
     "settle",
     "settle_attached",
     "settle_detached",
@@ -163,31 +161,3 @@ def take_sums(state: State, leaves: Index, n: FloatArray, total: FloatArray) -> 
         node = state.order[k]
         state.nodes[state.nodes[node].parent].n += state.nodes[node].n
     settle(state)
-
-
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    set_parameters(state, concentration, discount, scales, less_discount)
-    settle(state)
-
-
-def set_parameters(
-    state: State,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; it must be settled afterwards."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.levels["scale"] = scales
-    set_scales(state)

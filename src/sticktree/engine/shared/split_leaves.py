@@ -23,7 +23,7 @@ from sticktree.engine.shared.messages import count_siblings, look_outside
 from sticktree.engine.shared.seats import settle
 from sticktree.engine.shared.state import NOISE, State, attach, detach, make_node, release_node
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["split_merge", "split_merge_sweep"]
 

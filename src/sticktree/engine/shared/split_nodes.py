@@ -28,7 +28,7 @@ from sticktree.engine.shared.messages import count_siblings, look_outside
 from sticktree.engine.shared.seats import settle
 from sticktree.engine.shared.state import State, attach, detach
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["node_split", "node_split_sweep"]
 

@@ -32,7 +32,7 @@ from sticktree.engine.common.links import (
     unlink,
 )
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "DRIFT",
@@ -105,7 +105,7 @@ class State(NamedTuple):
     total: FloatArray  # (M, D) sum of the data of a leaf
     weighted: FloatArray  # (M, D) h, from below
     mean: FloatArray  # (M, D) of φ given all data
-    # the leaves side by side, for the search of those near a datum; see near.py
+    # the leaves side by side, for the search of those near a datum; see places.py
     leaves: Index  # (N,) the leaf in each slot
     centre: FloatArray  # (D, N) its mean, or what that was a short time ago
     narrow: FloatArray  # (N,) at most 1 over its predictive variance

@@ -12,7 +12,7 @@ from sticktree.engine.common.random import RandomState, gamma, normal, uniform
 from sticktree.engine.shared.messages import edge_variance
 from sticktree.engine.shared.state import State, attach, detach, make_node, release_node
 from sticktree.jit import jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["draw_places", "draw_weights", "join_leaves", "split_leaf"]
 
