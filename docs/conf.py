@@ -73,7 +73,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "sticktree.posterior.Posterior",
         "sticktree.posterior.diagnostics.Diagnosis",
         "sticktree.posterior.loo.LeaveOneOut",
-        "sticktree.posterior.stacking.Stack",
+        "sticktree.posterior.loo.Stack",
         "sticktree.processes.Divergence",
         "sticktree.processes.MassTree",
         "sticktree.processes.Masses",

@@ -28,7 +28,7 @@ def map_chunks(
     out: str | os.PathLike[str] | npt.NDArray[Any] | None = None,
     chunk_rows: int = CHUNK_ROWS,
 ) -> npt.NDArray[Any]:
-    """Return what a function says of the rows of a table, calling it with some rows at a time.
+    """Return the answers of a function for all rows of a table; it gets some rows at a time.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Rows on a cluster: the sampler for many rows on Dask arrays and data frames.
 
-Rows stay on the workers. In every pass they are told the leaves, and sums come back whose size does
-not depend on the number of rows. What a pass gives is a function of the rows and of what they are
-told, so a worker that is lost costs time, and changes no result.
+Rows stay on the workers. In every pass all leaves are sent to them, and sums come back whose size
+does not depend on the number of rows. The result of a pass is a function of the rows and of what is
+sent, so a worker that is lost costs time, and changes no result.
 
 Without a ``distributed.Client`` rows are read into the memory of this process, partition by
 partition with any of Dask's schedulers, and the sampler runs in threads; results are the same.

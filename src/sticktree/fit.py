@@ -24,9 +24,8 @@ from sticktree.posterior.consensus import consensus_tree, meeting_times
 from sticktree.posterior.diagnostics import Diagnosis, diagnose
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.flat import best_level, flat_clustering
-from sticktree.posterior.loo import LeaveOneOut, leave_one_out
+from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
-from sticktree.posterior.stacking import Stack
 from sticktree.tree import Tree
 
 __all__ = ["SUMMARIES", "Fit"]
@@ -284,11 +283,11 @@ class Fit:
         total, data = sum(weights.values()), self.training.some()
         predictives = {
             name: PosteriorPredictive(
-                [NumberedDraw(0, k, draw) for k, draw in enumerate(self.selection.draws[name])],
+                [NumberedDraw(0, k, draw) for k, draw in enumerate(draws)],
                 self.selection.models[name],
                 data,
             )
-            for name in weights
+            for name, draws in self.selection.draws.items()
         }
         weights = {name: w / total for name, w in weights.items()}
         return Stack(weights, predictives, self.training.scaling)

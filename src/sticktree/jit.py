@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import numba
-
 __all__ = ["inlined", "jit", "linked", "source_digest"]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
@@ -24,6 +22,8 @@ def jit(function: Kernel) -> Kernel:
     Numba refuses to decorate at all where no cache folder can be written; then the kernel is
     compiled anew in every process. The global interpreter lock is released.
     """
+    import numba
+
     try:
         compiled: Kernel = numba.njit(function, cache=True, nogil=True, error_model="numpy")
         _stamp(compiled, function.__module__, function.__code__.co_filename)
@@ -44,7 +44,9 @@ def _stamp(compiled: Any, module: str, file: str) -> None:
     if kept is None or not module.startswith(__package__ + "."):
         return  # compilation is switched off, or the kernel is not of this library
     digest = source_digest(module, Path(file).parents[module.count(".") - 1])
-    path, named = cache.cache_path, getattr(numba.config, "CACHE_DIR", "")
+    from numba import config
+
+    path, named = cache.cache_path, getattr(config, "CACHE_DIR", "")
     if named:
         path = os.path.join(named, f"{__package__}-{digest[:16]}")
         os.makedirs(path, exist_ok=True)
@@ -112,23 +114,27 @@ def linked(function: Kernel) -> Kernel:
 
 
 def _without_wrapper(function: Kernel, **options: Any) -> Kernel:
-    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    compiled: Any = numba.njit(function, nogil=True, error_model="numpy", **options)
-    if compiled is function:  # compilation is switched off
-        return function
-    return cast(Kernel, _Internal(function, compiled))
+    return cast(Kernel, _Internal(function, options))
 
 
 class _Internal:
     """A function that kernels see compiled and Python sees plain.
 
     Without a wrapper for Python, which takes long to compile, Python must not call the kernel.
+    Numba is loaded by the first kernel that calls it: until then a module costs next to nothing.
     """
 
-    def __init__(self, function: Callable[..., object], compiled: Any) -> None:
-        self.function, self.compiled = function, compiled
-        self._numba_type_ = compiled._numba_type_
+    def __init__(self, function: Callable[..., object], options: dict[str, Any]) -> None:
+        self.function, self.options = function, options
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments: object) -> object:
         return self.function(*arguments)
+
+    @functools.cached_property
+    def _numba_type_(self) -> Any:
+        import numba
+
+        options = self.options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        self.compiled = numba.njit(self.function, nogil=True, error_model="numpy", **options)
+        return self.compiled._numba_type_

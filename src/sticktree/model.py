@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.tree import NULL
 
-__all__ = ["SCALE_LIMIT", "Column", "CovarianceType", "Layout", "LeafNoise", "Model", "Scales"]
+__all__ = ["SCALE_LIMIT", "Column", "CovarianceType", "LeafNoise", "Model", "Scales"]
 
 CovarianceType = Literal["spherical", "diag", "full"]
 LeafNoise = Literal["shared", "own"]
@@ -25,44 +26,26 @@ this would lose the smaller ones to rounding.
 """
 
 
-# Medians and standard deviations, on the log scale, of κ, a and b of the leaves of each kind of
-# column; a deviation of 0 says that there is no such parameter. Gaussian columns are standardised.
-HYPER_PRIORS = {
-    "gaussian": ((0.1, 2.0, 0.1), (1.5, 1.0, 1.5)),
-    "categorical": ((1.0, 1.0, 1.0), (1.5, 0.0, 0.0)),
-    "poisson": ((1.0, 1.0, 1.0), (1.5, 0.0, 0.0)),
-    "negative_binomial": ((2.0, 2.0, 1.0), (1.5, 1.0, 0.0)),
-}
-
-
 @dataclass(frozen=True)
 class Column:
     """One column of the data.
 
     Attributes
     ----------
-    kind : {"gaussian", "categorical", "poisson", "negative_binomial"}
-        Its likelihood.
+    kind : str
+        The name of its likelihood; see :mod:`sticktree.engine.own.kinds`.
     n_categories : int
         How many categories it has, if categorical.
     floor : float
         The least variance of a leaf, if Gaussian.
+    trials : int
+        The position of the column that has its numbers of trials, if binomial; else NULL.
     """
 
     kind: str = "gaussian"
     n_categories: int = 1
     floor: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """All columns side by side: kinds, coordinates of φ, floors, and priors of κ, a and b."""
-
-    kind: list[str]
-    width: list[int]
-    floor: FloatArray
-    hyper_mean: FloatArray  # (3, D), logs
-    hyper_deviation: FloatArray  # (3, D); 0 where nothing is learned
+    trials: int = NULL
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +68,9 @@ class Model:
     node_prior : (float, float)
         With own noise: 1/v ~ Gamma(shape, rate) for the variance of each step between inner nodes,
         for each level and coordinate.
+    hyper_prior : (float array, float array) or None
+        With own noise: means and standard deviations of the logs of κ, a and b of each column,
+        both of shape (3, D); a deviation of 0 fixes one. None takes those of the kinds.
     psi : float
         With own full covariances: the mean of Ψ is psi·I.
     scales : {"shared", "per_level"}
@@ -120,26 +106,7 @@ class Model:
     node_prior: Gamma = (2.0, 0.5)
     psi: float = 0.2
     less_discount: bool = False
-
-    def layout(self, n_columns: int) -> Layout:
-        """Return the columns side by side."""
-        columns = self.columns or (Column(),) * n_columns
-        kind = [column.kind for column in columns]
-        # In the order of C for any number of columns: kernels are compiled for one order.
-        median = np.array([HYPER_PRIORS[k][0] for k in kind]).T.copy()
-        deviation = np.array([HYPER_PRIORS[k][1] for k in kind]).T.copy()
-        gaussian = [d for d, k in enumerate(kind) if k == "gaussian"]
-        if self.covariance_type != "diag" and gaussian:
-            deviation[:, gaussian[1:]] = 0.0  # one κ and one a for all
-            if self.covariance_type == "full":
-                deviation[2, gaussian] = 0.0
-        return Layout(
-            kind=kind,
-            width=[c.n_categories if c.kind == "categorical" else 1 for c in columns],
-            floor=np.array([column.floor for column in columns]),
-            hyper_mean=np.log(median),
-            hyper_deviation=deviation,
-        )
+    hyper_prior: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def depth(self) -> int:
@@ -163,7 +130,8 @@ class Model:
         """
         if self.leaf_noise == "shared" or self.covariance_type != "full":
             return None
-        width = np.sqrt(12.0 * self.layout(n_columns).floor)
+        floors = [column.floor for column in self.columns or (Column(),) * n_columns]
+        width = np.sqrt(12.0 * np.array(floors))
         return width if width.any() else None
 
     def first_scales(self, variance: float) -> FloatArray:

@@ -133,23 +133,23 @@ def test_files_are_not_overwritten_unasked(tmp_path, capsys):
 
 
 WRONG = [
-    ("--depth 0", "depth must be an integer of at least 1, got 0"),
-    ("--depth 1 --divergence log", "depth must be at least 2"),
+    ("--depth 0", "--depth must be an integer of at least 1, got 0"),
+    ("--depth 1 --divergence log", "--depth must be at least 2"),
     ("--depth x", "argument --depth: invalid int value: 'x'"),
     ("--concentration -1", "--concentration must be a finite number greater than 0, got -1.0"),
     ("--concentration nan", "--concentration must be a finite number greater than 0, got nan"),
-    ("--discount 1", "discount must be a number in [0, 1), got 1.0"),
-    ("--discount -0.5", "discount must be a number in [0, 1), got -0.5"),
-    ("--level-scales 1,2", "level_scales must have 5 entries, for levels 0 to 4, got 2"),
+    ("--discount 1", "--discount must be a number in [0, 1), got 1.0"),
+    ("--discount -0.5", "--discount must be a number in [0, 1), got -0.5"),
+    ("--level-scales 1,2", "--level-scales must have 5 entries, for levels 0 to 4, got 2"),
     ("--level-scales 1,a", "needs numbers with commas, got '1,a'"),
-    ("--covariance 0", "covariance must be a positive number"),
-    ("--noise -1", "noise must be a finite number at least 0, got -1.0"),
-    ("--dimension 0", "dimension must be an integer of at least 1, got 0"),
+    ("--covariance 0", "--covariance must be a positive number"),
+    ("--noise -1", "--noise must be a finite number at least 0, got -1.0"),
+    ("--dimension 0", "--dimension must be an integer of at least 1, got 0"),
     ("-n -1", "-n must be an integer of at least 0, got -1"),
     ("--seed -1", "--seed must be an integer of at least 0, got -1"),
     ("--law tssb --depth 3", "--depth has no meaning with --law tssb"),
     ("--gamma 2", "--gamma has no meaning with --law dfp"),
-    ("--law tssb --decay 2", "decay must be a number strictly between 0 and 1, or 1, got 2.0"),
+    ("--law tssb --decay 2", "--decay must be a number strictly between 0 and 1, or 1, got 2.0"),
     ("--law other", "invalid choice: 'other'"),
     ("--nonsense", "unrecognized arguments: --nonsense"),
 ]
@@ -166,6 +166,15 @@ def test_wrong_options_give_one_line_and_code_2_before_any_file(options, message
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_a_command_that_is_misspelt_is_guessed(told):
+    code, _, err = told("sumary", "run")
+    assert code == 2
+    assert (
+        err
+        == "sticktree: there is no command sumary; did you mean summary? (see sticktree --help)\n"
+    )
 
 
 def test_no_command_is_an_error(capsys):
@@ -278,6 +287,6 @@ def test_a_command_imports_no_module_of_another():
     program += "; print(*(name for name in sys.modules if name.startswith('sticktree.cli.')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert set(done.stdout.splitlines()[-1].split()) == {
+        "sticktree.cli.runs",
         "sticktree.cli.simulate",
-        "sticktree.cli.output",
     }

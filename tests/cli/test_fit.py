@@ -12,7 +12,7 @@ import sticktree
 import sticktree.tree.newick
 from sticktree import DFPMixture, Tree
 from sticktree.cli.fit_options import LASTING, OPTIONS, estimator_of
-from sticktree.cli.run_folder import FILES, RunFolder
+from sticktree.cli.runs import FILES, RunFolder
 from sticktree.inference.parameters import PARAMETERS
 from tests.cli.conftest import QUICK, read_csv
 
@@ -141,7 +141,7 @@ def test_every_option_sets_its_parameter_and_is_kept_when_a_run_goes_on():
     values = {"int": 2, "int or None": 2, "float or None": 0.25, "bool": False}
     for name, parameter in OPTIONS.items():
         value = values.get(parameter.allowed.words, 0.25)
-        if hasattr(parameter.allowed, "choices"):
+        if parameter.allowed.choices:
             value = parameter.allowed.choices[-1]
         found = estimator_of({name: value}).get_params()
         assert found.pop(parameter.name) == value != parameter.default

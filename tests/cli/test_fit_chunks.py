@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sticktree.cli import table
-from sticktree.cli.run_folder import RunFolder
+from sticktree.cli.runs import RunFolder
 from sticktree.cli.table import is_large, large_rows, open_large
 from tests.cli.conftest import QUICK
 

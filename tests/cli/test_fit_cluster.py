@@ -7,7 +7,7 @@ import pytest
 
 import sticktree.inference.fitting
 from sticktree.cli import main
-from sticktree.cli.run_folder import RunFolder
+from sticktree.cli.runs import RunFolder
 from sticktree.engine.bulk.chain import BulkChain
 from sticktree.io.checkpoint import Checkpoint
 

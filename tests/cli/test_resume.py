@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from sticktree.cli.run_folder import RunFolder
+from sticktree.cli.runs import RunFolder
 from tests.cli.conftest import QUICK
 
 # Sweeps slow enough to be stopped among them, and saved after each.

@@ -12,7 +12,7 @@ from scipy.cluster.hierarchy import is_valid_linkage
 
 from sticktree import Tree
 from sticktree.cli import COMMANDS
-from sticktree.cli.run_folder import RunFolder
+from sticktree.cli.runs import RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
 NAMES = list(COMMANDS)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree.cli.run_folder import RunFolder
+from sticktree.cli.runs import RunFolder
 from tests.cli.conftest import QUICK, read_csv
 
 MIXED = ["--chains", "2", "--warmup", "10", "--draws", "10", "--seed", "0", "-q"]

@@ -1,6 +1,6 @@
 """The engine, put where the twin is and read back: settings, states, and sweeps of chosen moves."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +10,9 @@ from sticktree.engine.own.counting import recount
 from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.hyper import settle
-from sticktree.engine.own.incomplete import log_lower_gamma
+from sticktree.engine.own.kinds.dispatch import constants
+from sticktree.engine.own.kinds.gaussian import log_lower_gamma
+from sticktree.engine.own.layout import empty_state
 from sticktree.engine.own.leaves import (
     has_gaps,
     log_evidence,
@@ -21,7 +23,7 @@ from sticktree.engine.own.leaves import (
 from sticktree.engine.own.nodes import node_sweep
 from sticktree.engine.own.noise import rebuild
 from sticktree.engine.own.regraft import _set_prior_weights
-from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State, empty_state
+from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
 from sticktree.jit import jit
 from sticktree.model import Column, Model
 
@@ -55,6 +57,14 @@ def evidence(state, leaf, node):
 
 
 @jit
+def constants_of(state):
+    value = 0.0
+    for d in range(state.columns.size):
+        value += constants(state, d)
+    return value
+
+
+@jit
 def places_of_subtree(state, ceiling, m):
     weights = np.full(state.sizes[ALIVE], np.nan)
     _set_prior_weights(state, ceiling, m, weights)
@@ -62,21 +72,6 @@ def places_of_subtree(state, ceiling, m):
 
 
 # ---- from the twin to the engine and back ----------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class GivenModel(Model):
-    """A model with other priors of κ, a and b; a deviation of 0 fixes one."""
-
-    hyper_mean: np.ndarray | None = None
-    hyper_deviation: np.ndarray | float = 0.0
-
-    def layout(self, n_columns):
-        layout = super().layout(n_columns)
-        deviation = np.broadcast_to(self.hyper_deviation, layout.hyper_deviation.shape)
-        # What has no use has no prior.
-        deviation = np.where(layout.hyper_deviation > 0, deviation, 0.0)
-        return replace(layout, hyper_mean=self.hyper_mean, hyper_deviation=deviation)
 
 
 def columns_of(kinds, width, floor):
@@ -88,10 +83,10 @@ def model_of(setting, **choices):
     fixed = {
         "concentration": setting.c,
         "discount": setting.discount,
-        "hyper_mean": np.log(setting.hyper),
+        "hyper_prior": (np.log(setting.hyper), np.zeros_like(setting.hyper)),
         "less_discount": setting.less_discount,
     }
-    return GivenModel(
+    return Model(
         setting.shape,
         leaf_noise="own",
         covariance_type=setting.form,

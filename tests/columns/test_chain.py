@@ -5,6 +5,7 @@ import pytest
 
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
+from sticktree.model import Model
 from tests.columns import engine, twin
 from tests.columns.test_twin import model_of
 
@@ -19,7 +20,7 @@ def priors_of(form, depth, floor):
 def engine_model(priors):
     """Return the model of the engine with the twin's priors."""
     _, width = twin.coordinates_of(priors.kinds, priors.categories)
-    return engine.GivenModel(
+    return Model(
         priors.shape,
         leaf_noise="own",
         covariance_type=priors.form,
@@ -30,8 +31,7 @@ def engine_model(priors):
         discount_prior=priors.discount_prior,
         concentration=priors.concentration,
         discount=priors.discount,
-        hyper_mean=priors.hyper_mean,
-        hyper_deviation=priors.hyper_sd,
+        hyper_prior=(priors.hyper_mean, priors.hyper_sd),
     )
 
 

@@ -191,7 +191,7 @@ def test_groups_change_little(alike_draws):
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_join_the_group_they_are_most_often_with(seed):
     rng = np.random.default_rng(seed)
-    leaves = rng.integers(4, size=(6, 30))
+    leaves = rng.integers(4, size=(6, 30)).astype(np.int32)
     leaves[:3, 7] = 4  # alone in half of the draws
     group = np.arange(30) % 5
     group[7] = 5

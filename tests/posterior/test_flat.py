@@ -9,7 +9,7 @@ import pytest
 from sticktree import Tree
 from sticktree.posterior import expected_loss, flat_clustering, labels_at
 from sticktree.posterior.clusterings import as_clusterings, expected_losses, scale
-from sticktree.posterior.flat import _Table, cut_of_least_loss, number_clusters
+from sticktree.posterior.flat import _Table, cut_of_least_loss, number_clusters, search
 from sticktree.posterior.reseating import merge, relabel, sweep, value
 from sticktree.processes import set_partitions
 from tests.support.trees import SHAPES, random_tree
@@ -87,24 +87,25 @@ def test_a_number_of_clusters_that_no_cut_and_no_draw_has():
     assert len(set(pair[:6])) == len(set(pair[6:])) == 1
 
 
-def test_too_much_work_for_the_search_leaves_the_best_start(monkeypatch):
+def test_too_much_work_for_the_search_leaves_the_best_start():
     rng = np.random.default_rng(4)
     draws = rng.integers(4, size=(20, 12))
     tree = random_tree(rng, 12, "binary")
     cut = flat_clustering(draws, tree=tree, nested=True)
-    monkeypatch.setattr("sticktree.posterior.flat.ALL_STEPS", 1)
-    found = flat_clustering(draws, tree=tree)
+    found = flat_clustering(draws, tree=tree, max_steps=1)
     assert expected_loss(found, draws) <= expected_loss(cut, draws)
     with pytest.raises(ValueError, match="n_clusters=9: the draws have too many clusters"):
-        flat_clustering(draws, n_clusters=9)
+        flat_clustering(draws, n_clusters=9, max_steps=1)
 
 
-def test_thinned_draws_still_lead_to_the_clustering(monkeypatch):
-    monkeypatch.setattr("sticktree.posterior.flat.SWEEP_STEPS", 1)
+def test_thinned_draws_still_lead_to_the_clustering():
     rng = np.random.default_rng(5)
     truth = rng.integers(4, size=50)
     draws = np.where(rng.random((300, 50)) < 0.2, rng.integers(4, size=(300, 50)), truth)
-    np.testing.assert_array_equal(flat_clustering(draws), number_clusters(truth))
+    nothing = np.zeros(50, dtype=np.int32)
+    found = search(as_clusterings(draws), "vi", [nothing], None, rng, sweep_steps=1)
+    best = min(found, key=lambda z: expected_loss(z, draws))
+    np.testing.assert_array_equal(number_clusters(best), number_clusters(truth))
 
 
 def test_the_same_draws_have_the_same_answer():
@@ -155,12 +156,10 @@ def test_wrong_input_is_refused_in_plain_words():
         flat_clustering(draws, rng=0)
 
 
-def test_large_tables_are_answered_from_fewer_draws(make_draw, monkeypatch):
-    monkeypatch.setattr("sticktree.posterior.clusterings.MAX_LABELS", 4 * 30)
+def test_large_tables_are_answered_from_fewer_draws(make_draw):
     draws = [make_draw([(1 + (k + j) % 3,) for k in range(4)]) for j in range(50)]
-    assert labels_at(draws, 1).shape == (30, 4)
-    monkeypatch.setattr("sticktree.posterior.clusterings.MAX_LABELS", 1)
-    assert labels_at(draws, 1).shape == (20, 4)
+    assert labels_at(draws, 1, max_labels=4 * 30).shape == (30, 4)
+    assert labels_at(draws, 1, max_labels=1).shape == (20, 4)
 
 
 def all_cuts(tree, node=0):

@@ -10,13 +10,11 @@ from sticktree.metrics import dendrogram_purity, meeting_distance, variation_of_
 from sticktree.posterior import (
     Draw,
     best_draw,
-    clusterings,
     expected_loss,
-    flat,
     flat_clustering,
     labels_at,
 )
-from sticktree.posterior.clusterings import growth
+from sticktree.posterior.clusterings import affordable, growth
 from sticktree.posterior.consensus import _parted, consensus_tree
 from sticktree.posterior.counting import has_gaps, shared_sums, shares_of_company, without_gaps
 from sticktree.posterior.linking import most_often_with
@@ -103,14 +101,13 @@ def test_neighbours_are_those_most_often_met():
 
 
 @pytest.mark.parametrize(("n_clusters", "excess"), [(None, 0.005), (60, 0.02)])
-def test_search_nearby_is_about_as_good_as_the_whole_one(made, monkeypatch, n_clusters, excess):
+def test_search_nearby_is_about_as_good_as_the_whole_one(made, n_clusters, excess):
     """A number of clusters far from what the draws have, about 100, is harder to meet."""
     labels = labels_at(made.draws, DEPTH)
     tree = consensus_tree(made.draws, 4.0)
     cut = flat_clustering(labels, tree=tree, nested=True, n_clusters=n_clusters)
     whole = flat_clustering(labels, tree=tree, n_clusters=n_clusters)
-    monkeypatch.setattr(flat, "ALL_STEPS", 0)
-    found = flat_clustering(labels, tree=tree, n_clusters=n_clusters)
+    found = flat_clustering(labels, tree=tree, n_clusters=n_clusters, max_steps=0)
     losses = [expected_loss(z, labels) for z in (whole, found, cut)]
     assert losses[1] < losses[0] * (1 + excess)
     assert losses[1] < losses[2]
@@ -162,18 +159,17 @@ def test_groups_come_near_the_exact_tree(made):
 # ---- draws that are affordable -------------------------------------------------------------------
 
 
-def test_best_draw_is_among_those_that_were_compared(made, monkeypatch):
+def test_best_draw_is_among_those_that_were_compared(made):
     """With few labels to hold, some draws are left out; the best must not be taken for another."""
     odd = replace(made.draws[0], leaf=np.roll(made.draws[0].leaf, 1))
     draws = [odd] * 3 + made.draws[:21]
-    monkeypatch.setattr(clusterings, "MAX_LABELS", 20 * 1_500)
-    monkeypatch.setattr(clusterings, "MIN_DRAWS", 8)
-    used = clusterings.affordable(draws)
+    most = 20 * 1_500
+    used = affordable(draws, max_labels=most)
     assert len(used) == 20
-    labels = labels_at(draws, DEPTH)
+    labels = labels_at(draws, DEPTH, max_labels=most)
     assert labels.shape == (20, 1_500)
     losses = [expected_loss(z, labels) for z in labels]
-    assert best_draw(draws, DEPTH) is used[int(np.argmin(losses))]
+    assert best_draw(draws, DEPTH, max_labels=most) is used[int(np.argmin(losses))]
 
 
 def test_unlabelled_draws_do_not_change_what_a_fit_says(made):

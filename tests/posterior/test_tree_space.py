@@ -1,6 +1,7 @@
 """Convergence in tree space: chains of one law agree, chains of two do not."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,14 +54,13 @@ def test_chains_of_different_laws_disagree(chain_of):
     assert space.in_words().endswith("run longer")
 
 
-def test_distances_are_those_of_the_trees(make_draw, monkeypatch):
-    monkeypatch.setattr("sticktree.posterior.tree_space.N_PAIRS", 100_000)
+def test_distances_are_those_of_the_trees(make_draw):
     # Each chain has one clustering, with one datum elsewhere in each draw.
     chains = []
     for common in ([1] * 5 + [2] * 5, [1, 2] * 5):
         moved = [[3 if i == k else c for i, c in enumerate(common)] for k in range(4)]
         chains.append([make_draw([(c, 1) for c in clusters]) for clusters in moved])
-    space = tree_space(Posterior(chains, of_depth(2)))
+    space = tree_space(Posterior(chains, of_depth(2)), n_pairs=100_000)
     trees = [[draw.tree for draw in chain] for chain in chains]
     within = [
         meeting_distance(a, b) for chain in trees for k, a in enumerate(chain) for b in chain[:k]
@@ -116,3 +116,6 @@ def test_words_give_the_numbers():
     space = TreeSpace(0.1, 0.2, 1.31, 1.2, 40.0, 2, 10)
     assert "(ratio 1.31, R-hat 1.20, where at most 1.05 would be fine)" in space.in_words()
     assert space.agrees(limit=1.5)
+    close = replace(space, ratio=1.0504, r_hat=1.02)
+    assert close.in_words().startswith("chains nearly agree: trees of different chains differ")
+    assert "(ratio 1.0504, R-hat 1.02, where at most 1.05" in close.in_words()

@@ -14,7 +14,7 @@ from sticktree.posterior.tree_space import tree_space
 from sticktree.present.findings import Classes, Findings
 from sticktree.report import build_report
 from sticktree.report.branches import Branches
-from sticktree.report.cloud import principal_axes
+from sticktree.report.cloud import axes_of_table
 from sticktree.report.markup import packed_column
 from tests.report.mixtures import linkage_tree, mixture
 from tests.report.reading import Page, unpacked
@@ -165,7 +165,7 @@ def test_what_sets_rows_apart_is_the_most_unusual_first():
 def test_principal_axes_are_those_of_the_singular_value_decomposition():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
-    places, explained, weight = principal_axes(Findings(mixture(values).fit_).table)
+    places, explained, weight = axes_of_table(Findings(mixture(values).fit_).table)
     z = (values - values.mean(axis=0)) / values.std(axis=0)
     left, singular, right = np.linalg.svd(z, full_matrices=False)
     np.testing.assert_allclose(np.abs(places), np.abs(left * singular)[:, :2], atol=1e-8)
@@ -177,7 +177,7 @@ def test_principal_axes_take_categories_and_gaps():
     frame = pd.DataFrame(
         {"a": [1.0, 2.0, np.nan, 4.0], "b": ["x", "y", "x", None], "c": [0.0, 1.0, 0.0, 1.0]}
     )
-    places, explained, weight = principal_axes(Findings(mixture(frame).fit_).table)
+    places, explained, weight = axes_of_table(Findings(mixture(frame).fit_).table)
     assert np.isfinite(places).all()
     assert 0.5 < explained.sum() <= 1 + 1e-12
     np.testing.assert_allclose(weight.sum(axis=1), 1.0)

@@ -128,3 +128,27 @@ def leaves_with_anchors(rng, n_leaves, dimension, form, n, kind=SUMS, impute=Fal
         impute=impute,
         grid=np.array([step for grid in grids for step in (grid.coarse, grid.fine)]),
     ), grids
+
+
+OF_LEAF = np.array([-1, -2, -2, 13, 14, 15, 16, 17, 18])
+OF_HALF = np.array([20, 21, 22, 23])
+
+
+def all_passes(rows):
+    """Return the results of every pass; they are the same wherever the rows are."""
+    extent = rows.extent
+    seated = rows.assign(some_leaves(extent))
+    label = seated.picked.leaf
+    pins = [seated.picked.number[label == k][:2] for k in (0, 1)]
+    halved = rows.halve(two_units(extent, pins))
+    grid = Grid.of(extent.n, extent.largest**2)
+    return (
+        tuple(extent),
+        rows.sample(3, 2**62),
+        rows.products(grid),
+        seated,
+        halved,
+        rows.labels(OF_LEAF, OF_HALF),
+        rows.labels(OF_LEAF, OF_HALF, np.array([extent.n - 1, 0, 5, 5])),
+        rows.digest(),
+    )

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sticktree.cli.run_folder import environment
+from sticktree.cli.runs import environment
 from sticktree.files import atomically
 from sticktree_paper import purity, table1
 from sticktree_paper.methods import QUICK, Length, code_digest

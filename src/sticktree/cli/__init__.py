@@ -11,7 +11,7 @@ import difflib
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -29,7 +29,7 @@ COMMANDS = {
     "predict": ("sticktree.cli.predict:PREDICT", "clusters and densities of new rows"),
     "plot": ("sticktree.cli.show:PLOT", "pictures of the tree, the rows and the chains"),
     "export": ("sticktree.cli.show:EXPORT", "the tree for other programs"),
-    "evaluate": ("sticktree.cli.evaluate:EVALUATE", "how good a run is: labels, test rows"),
+    "evaluate": ("sticktree.cli.predict:EVALUATE", "how good a run is: labels, test rows"),
     "cluster": ("sticktree.cli.predict:CLUSTER", "other flat clusters from the same fit"),
     "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
     "demo": (
@@ -123,7 +123,7 @@ class TopFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """Return the parser of all commands; of other packages only if ``words`` may ask for them."""
+    """Return the parser of all commands; those of other packages only if ``words`` may mean one."""
     parser = Parser(
         prog="sticktree", description=DESCRIPTION, epilog=EPILOG, formatter_class=TopFormatter
     )
@@ -136,6 +136,8 @@ def build_parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     if not words or words[0] not in COMMANDS:
         for name, (help_, load) in _added().items():
             commands.add_parser(name, help=help_, load=load)
+    if words and words[0] not in commands.choices and not words[0].startswith("-"):
+        parser.error(f"there is no command {words[0]}{_guess(words[0], commands.choices)}")
     return parser
 
 
@@ -180,9 +182,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     name = " ".join(["sticktree", *words[:1]])
     try:
-        options, unknown = build_parser(words).parse_known_args(words)
+        parser = build_parser(words)
+        options, unknown = parser.parse_known_args(words)
         if unknown:
-            _refuse(unknown, options.parser)
+            known = [option for one in options.parser._actions for option in one.option_strings]
+            guess = _guess(unknown[0].split("=")[0], known) if unknown[0][0] == "-" else ""
+            options.parser.error(f"unrecognized arguments: {' '.join(unknown)}{guess}")
         options.argv = words
         options.run(options)
     except ValueError as error:
@@ -207,13 +212,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _refuse(unknown: list[str], parser: argparse.ArgumentParser) -> NoReturn:
-    """Report words that no option takes, and what may have been meant."""
-    known = [option for action in parser._actions for option in action.option_strings]
-    word = unknown[0].split("=")[0]
-    near = difflib.get_close_matches(word, known, 1) if word.startswith("-") else []
-    guess = f"; did you mean {near[0]}?" if near else ""
-    parser.error(f"unrecognized arguments: {' '.join(unknown)}{guess}")
+def _guess(word: str, known: Iterable[str]) -> str:
+    """Return a question for what may have been meant by a word that is not known."""
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _write_utf8() -> None:

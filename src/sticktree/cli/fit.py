@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
 from sticktree.cli.fit_options import LASTING, OPTIONS, add_options, estimator_of, lasting
-from sticktree.cli.output import seed_of
-from sticktree.cli.run_folder import FILES, RunFolder, environment
+from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
 if TYPE_CHECKING:

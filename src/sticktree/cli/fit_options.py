@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.checks import is_real
 from sticktree.cli.table import NAMES, READING, add_reading, naming_options, reading_of
 from sticktree.data.sources.names import split_list
-from sticktree.inference.parameters import (
-    PARAMETERS,
-    PRESETS,
-    Choice,
-    Family,
-    Flag,
-    Later,
-    Learned,
-    Parameter,
-    Resolution,
-    check_level,
-    checked,
-)
+from sticktree.inference.parameters import PARAMETERS, PRESETS, Parameter, check_level, checked
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
@@ -31,7 +19,7 @@ COLUMNS = ("columns", "drop", "label", "id", "weights", "kinds")
 OPTIONS = {
     parameter.option: parameter
     for parameter in PARAMETERS.values()
-    if parameter.option is not None and not isinstance(parameter.allowed, Later)
+    if parameter.option is not None and parameter.allowed.typed != "not"
 }
 """Options that set a parameter of the estimator as they stand."""
 LASTING = (*READING, *COLUMNS, "model", *(name for name in OPTIONS if name != "jobs"), "seed")
@@ -87,24 +75,20 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_parameter(group: argparse._ArgumentGroup, parameter: Parameter) -> None:
-    """Add the option of a parameter, as what it may be asks for."""
-    allowed, flag = parameter.allowed, str(parameter.flag)
-    if isinstance(allowed, Flag):  # the one there is can only be switched off
-        words = "take columns in their own units inside: do not centre and scale them"
-        group.add_argument(
-            flag, dest=parameter.option, action="store_const", const=False, help=words
-        )
-        return
+    """Add the option of a parameter in the form that its values ask for."""
+    allowed, words = parameter.allowed, parameter.help
     form: dict[str, Any] = {"type": int, "metavar": parameter.metavar}
-    words = parameter.help
-    if isinstance(allowed, Choice | Family):
+    if allowed.typed == "switch":  # the one there is can only be switched off
+        form = {"dest": parameter.option, "action": "store_const", "const": False}
+        words = "take columns in their own units inside: do not centre and scale them"
+    elif allowed.typed == "choice":
         form = {"choices": allowed.choices}
-    elif isinstance(allowed, Learned):
-        form["type"] = _number_or("learn")
-        words += "; a number, or learn"
-    elif isinstance(allowed, Resolution):
-        form["type"] = _number_or("auto")
-    group.add_argument(flag, help=f"{words} [{_default(parameter)}]", **form)
+    elif allowed.typed == "number":
+        form["type"] = _number_or(str(allowed.word))
+        words += f"; a number, or {allowed.word}"
+    if allowed.typed != "switch":
+        words += f" [{_default(parameter)}]"
+    group.add_argument(str(parameter.flag), help=words, **form)
 
 
 def _default(parameter: Parameter) -> str:

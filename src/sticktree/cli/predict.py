@@ -1,23 +1,25 @@
-"""``sticktree predict`` and ``cluster``: clusters of new rows and of old ones."""
+"""``sticktree predict``, ``cluster`` and ``evaluate``: what a run tells of rows, and how well."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import check_integer
 from sticktree.cli import Command
-from sticktree.cli.output import add_output, add_run, check_file, open_run, write_text
+from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, json_text, write_text
 from sticktree.cli.table import READING, add_reading, read_rows, reading_of, telling_options
+from sticktree.data.sources.names import pick_column
 from sticktree.errors import ParameterError
 from sticktree.files import csv_pieces
 
 if TYPE_CHECKING:
-    from sticktree.cli.run_folder import RunFolder
     from sticktree.data.sources.file_table import FileTable
 
-__all__ = ["CLUSTER", "PREDICT", "check_level", "new_rows"]
+__all__ = ["CLUSTER", "EVALUATE", "PREDICT"]
 
 
 # ---- predict -------------------------------------------------------------------------------------
@@ -58,9 +60,9 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
 def run_predict(options: argparse.Namespace) -> None:
     """Predict and write."""
     path = check_file(options.output, overwrite=options.overwrite)
-    folder = open_run(options)
-    level = check_level(folder, options.level)
-    table, frame = new_rows(folder, options.data, options)
+    folder = RunFolder.open(options.folder)
+    level = _check_level(folder, options.level)
+    table, frame = _new_rows(folder, options.data, options)
     estimator = folder.estimator
     columns: dict[str, Any] = {"row": range(len(frame))}
     name = folder.record["columns"]["id"]
@@ -79,7 +81,7 @@ def run_predict(options: argparse.Namespace) -> None:
     write_text(csv_pieces(columns), path)
 
 
-def check_level(folder: RunFolder, level: int | None) -> int | None:
+def _check_level(folder: RunFolder, level: int | None) -> int | None:
     """Return a level that the tree of the run has."""
     last = folder.record["result"]["levels"]
     if level is not None and not 0 <= level <= last:
@@ -87,7 +89,7 @@ def check_level(folder: RunFolder, level: int | None) -> int | None:
     return level
 
 
-def new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple[FileTable, Any]:
+def _new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple[FileTable, Any]:
     """Read new rows with the columns of a run, in the form that they had then."""
     # Options for the first file most likely hold for another one; its format may differ.
     before = {k: v for k, v in folder.record["options"].items() if k in READING and k != "format"}
@@ -153,8 +155,8 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 def run_cluster(options: argparse.Namespace) -> None:
     """Cluster and write."""
     path = check_file(options.output, overwrite=options.overwrite)
-    folder = open_run(options)
-    level = check_level(folder, options.level)
+    folder = RunFolder.open(options.folder)
+    level = _check_level(folder, options.level)
     n_rows = folder.record["data"]["rows"]
     if options.n_clusters is not None:
         check_integer("--n-clusters", options.n_clusters, minimum=1)
@@ -175,4 +177,200 @@ CLUSTER = Command(
     add_cluster,
     run_cluster,
     CLUSTER_EPILOG,
+)
+
+
+# ---- evaluate ------------------------------------------------------------------------------------
+
+EVALUATE_EPILOG = """\
+What is printed depends on what is given:
+  always       leave-one-out log density of the rows of the fit, in their units
+  labels       purity of the tree; adjusted Rand index, normalised mutual information and variation
+               of information of the flat clusters. Labels are those of fit --label, or a column of
+               the data file that is named here
+  test rows    their mean log density, and their clusters against their labels
+
+examples:
+    sticktree evaluate run
+    sticktree evaluate run --test test.csv --label species
+    sticktree evaluate run --level 1 --json
+"""
+WORDS = {
+    "loo": "leave-one-out log density per row",
+    "loo_se": "  its standard error",
+    "loo_bad": "  rows for which it is unreliable",
+    "purity_pairs": "dendrogram purity, over pairs of a class",
+    "purity_leaves": "dendrogram purity, by leaves",
+    "ari": "adjusted Rand index",
+    "nmi": "normalised mutual information",
+    "vi": "variation of information, in nats",
+    "n_labelled": "rows with a label",
+    "n_classes": "classes",
+    "n_clusters": "clusters",
+    "density": "log density per row",
+    "density_se": "  its standard error",
+    "n_rows": "rows",
+}
+
+
+def add_evaluate(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    parser.add_argument("--test", metavar="FILE", help="rows that were not fitted")
+    parser.add_argument(
+        "--label", metavar="COLUMN", help="the column with known classes [that of the fit]"
+    )
+    parser.add_argument(
+        "--level", type=int, metavar="L", help="level of the flat clusters [that of the fit]"
+    )
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    add_reading(parser)
+
+
+def run_evaluate(options: argparse.Namespace) -> None:
+    """Evaluate and print."""
+    folder = RunFolder.open(options.folder)
+    level = _check_level(folder, options.level)
+    if options.test is None:
+        given = [name for name in READING if getattr(options, name) is not None]
+        if given:
+            raise ValueError(f"--{given[0]} is for the file of --test, and there is none")
+    test = None if options.test is None else _test(folder, options, level)
+    labels = _labels(folder, options)
+    result: dict[str, Any] = {"fit": {**_loo(folder), **_agreement(folder, labels, level)}}
+    if test is not None:
+        result["test"] = test
+    if options.json:
+        print(json_text(result), end="")
+        return
+    print("rows of the fit")
+    print(_lines(result["fit"]))
+    if labels is None:
+        print("  (no labels: name their column with --label)")
+    if test is not None:
+        print(f"rows of {options.test}")
+        print(_lines(test))
+
+
+def _labels(folder: RunFolder, options: argparse.Namespace) -> Sequence[str | None] | None:
+    """Return the labels of the rows of the fit, if there are any."""
+    wanted = options.label
+    if wanted is None or wanted == folder.record["columns"]["label"]:
+        return folder.labels
+    data, before = folder.record["data"], folder.record["options"]
+    if data["path"] == "-":
+        if options.test is not None:
+            return None
+        raise ValueError("--label: the data came from standard input, and were not kept")
+    try:
+        table = read_rows(data["path"], {k: v for k, v in before.items() if k in READING})
+        if table.source["sha256"] != data["sha256"]:
+            raise ValueError(f"{data['path']} has changed since the fit")
+        return _column(table, wanted)
+    except ValueError as error:
+        if options.test is not None:
+            return None
+        raise ValueError(f"--label {wanted}: {error}") from None
+
+
+def _column(table: Any, wanted: str) -> list[str | None]:
+    words: list[str | None] = table.words(pick_column(table.names, wanted))
+    return words
+
+
+def _loo(folder: RunFolder) -> dict[str, Any]:
+    loo = folder.estimator.loo()
+    n_rows = loo.pointwise.size
+    return {
+        "n_rows": n_rows,
+        "loo": loo.elpd / n_rows,
+        "loo_se": loo.se / n_rows,
+        "loo_bad": loo.n_bad_k,
+    }
+
+
+def _agreement(
+    folder: RunFolder, labels: Sequence[str | None] | None, level: int | None
+) -> dict[str, Any]:
+    """Compare the tree and its flat clusters with labels; rows without one do not count."""
+    if labels is None:
+        return {}
+    import numpy as np
+
+    from sticktree.metrics import dendrogram_purity
+
+    estimator = folder.estimator
+    found: Any = estimator.labels_
+    if level is not None:
+        found = folder.by_level[level - 1] if level else np.zeros_like(found)
+    result = _flat(labels, found)
+    of_tree = [labels[k] for k in estimator.fit_.training.fitted_rows]
+    known = [label for label in of_tree if label is not None]
+    if len(set(known)) == len(known):  # no two rows of one class
+        return result
+    purity = {
+        f"purity_{weighting}": dendrogram_purity(estimator.tree_, of_tree, weighting=weighting)
+        for weighting in ("pairs", "leaves")
+    }
+    return purity | result
+
+
+def _flat(labels: Sequence[str | None], found: Any) -> dict[str, Any]:
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+
+    from sticktree.metrics import variation_of_information
+
+    pairs = [(a, int(b)) for a, b in zip(labels, found, strict=True) if a is not None]
+    sizes = {
+        "n_labelled": len(pairs),
+        "n_classes": len({a for a, _ in pairs}),
+        "n_clusters": len({b for _, b in pairs}),
+    }
+    if not pairs:
+        return sizes
+    classes, clusters = zip(*pairs, strict=True)
+    return {
+        "ari": float(adjusted_rand_score(classes, clusters)),
+        "nmi": float(normalized_mutual_info_score(classes, clusters)),
+        "vi": float(variation_of_information(classes, clusters)),
+        **sizes,
+    }
+
+
+def _test(folder: RunFolder, options: argparse.Namespace, level: int | None) -> dict[str, Any]:
+    table, frame = _new_rows(folder, options.test, options)
+    labels = None
+    if options.label is not None:
+        try:
+            labels = _column(table, options.label)
+        except ValueError as error:
+            raise ValueError(f"--label: {error}") from None
+    elif folder.record["columns"]["label"] in table.names:
+        labels = table.words(folder.record["columns"]["label"])
+    density = folder.estimator.score_samples(frame)
+    n_rows = len(density)
+    result: dict[str, Any] = {
+        "n_rows": n_rows,
+        "density": float(density.mean()),
+        "density_se": float(density.std(ddof=1)) / math.sqrt(n_rows) if n_rows > 1 else math.inf,
+    }
+    if labels is not None:
+        result |= _flat(labels, folder.estimator.predict(frame, level))
+    return result
+
+
+def _lines(result: dict[str, Any]) -> str:
+    width = max(len(WORDS[key]) for key in result)
+    return "\n".join(
+        f"  {WORDS[key]:<{width}}  {value:>10{',' if isinstance(value, int) else '.4f'}}"
+        for key, value in result.items()
+    )
+
+
+EVALUATE = Command(
+    "Measure how well a run predicts rows, and how well its tree and its clusters "
+    "agree with known labels.",
+    add_evaluate,
+    run_evaluate,
+    EVALUATE_EPILOG,
 )

@@ -6,16 +6,13 @@ import argparse
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sticktree.cli import Command
-from sticktree.cli.output import add_output, add_run, check_file, json_text, open_run, write_text
+from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, json_text, write_text
 from sticktree.data.sources.names import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
-
-if TYPE_CHECKING:
-    from sticktree.cli.run_folder import RunFolder
 
 __all__ = ["EXPORT", "PLOT", "REPORT", "SUMMARY"]
 
@@ -37,7 +34,7 @@ def add_summary(parser: argparse.ArgumentParser) -> None:
 
 def run_summary(options: argparse.Namespace) -> None:
     """Print the summary."""
-    folder = open_run(options)
+    folder = RunFolder.open(options.folder)
     if not options.json:
         data = folder.record["data"]
         print(f"{folder.path}: fitted to {data['name']} on {folder.record['finished'][:10]}\n")
@@ -85,7 +82,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
 
 def run_report(options: argparse.Namespace) -> None:
     """Write the page."""
-    folder = open_run(options)
+    folder = RunFolder.open(options.folder)
     output = options.output or str(folder.path / "report.html")
     path = check_file(output, overwrite=options.overwrite)
     if path is None:
@@ -168,7 +165,7 @@ def run_plot(options: argparse.Namespace) -> None:
     """Draw and write."""
     if not 10 <= options.dpi <= 2400:
         raise ParameterError("--dpi", options.dpi, "an integer from 10 to 2400")
-    folder = open_run(options)
+    folder = RunFolder.open(options.folder)
     columns = _columns(folder, options)
     if options.kind == "all":
         kinds = [kind for kind in KINDS if kind != "density" or columns]
@@ -282,7 +279,7 @@ def run_export(options: argparse.Namespace) -> None:
     path = check_file(options.output, overwrite=options.overwrite)
     if options.min_support is not None and not 0 <= options.min_support <= 1:
         raise ParameterError("--min-support", options.min_support, "a number from 0 to 1")
-    tree = open_run(options).tree
+    tree = RunFolder.open(options.folder).tree
     if options.min_support is not None:
         tree = tree.collapsed(options.min_support)
     if options.format == "linkage" and path is not None and path.suffix == ".npy":

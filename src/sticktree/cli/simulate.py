@@ -13,7 +13,8 @@ import numpy as np
 
 from sticktree.checks import check_integer, check_positive
 from sticktree.cli import Command
-from sticktree.cli.output import add_seed, output_folder, provenance, seed_of
+from sticktree.cli.runs import add_seed, output_folder, provenance, seed_of
+from sticktree.errors import ParameterError
 from sticktree.files import atomically
 
 if TYPE_CHECKING:
@@ -177,13 +178,16 @@ def _model(options: argparse.Namespace) -> Any:
     """Make the generative model that the options ask for."""
     from sticktree.processes import DiffusionModel, GaussianTransition
 
-    transition = GaussianTransition(
-        options.covariance,
-        dimension=options.dimension,
-        level_scales=options.level_scales,
-        noise=options.noise,
-    )
-    return DiffusionModel(_law(options), transition)
+    try:
+        transition = GaussianTransition(
+            options.covariance,
+            dimension=options.dimension,
+            level_scales=options.level_scales,
+            noise=options.noise,
+        )
+        return DiffusionModel(_law(options), transition)
+    except ParameterError as error:
+        raise error.renamed(f"--{error.name.replace('_', '-')}") from None
 
 
 def _law(options: argparse.Namespace) -> Any:
@@ -195,7 +199,7 @@ def _law(options: argparse.Namespace) -> Any:
         TreeStickBreaking,
     )
 
-    factor = check_positive("--concentration", options.concentration)
+    factor = check_positive("concentration", options.concentration)
     if options.law == "tssb":
         return TreeStickBreaking(factor, options.decay, options.gamma)
     families: dict[str, Any] = {

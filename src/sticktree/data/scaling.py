@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_observed
-from sticktree.data import Columns, smallest_gap
+from sticktree.data.columns import Columns
 from sticktree.model import Column
 
-__all__ = ["Scaling"]
+__all__ = ["Scaling", "smallest_gap"]
 
+ROUNDING = 1e-9  # gaps below this part of a range come from arithmetic, not from measurement
 FLAT = 1e-3  # in standardised units: the resolution of a column that is constant
 
 
@@ -34,7 +36,8 @@ class Scaling:
     @classmethod
     def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
         """Measure encoded rows."""
-        check_observed("X", values, columns.names if columns.container != "array" else None)
+        names = None if columns.container == "array" else np.array(columns.names, dtype=object)
+        check_observed("X", values, names)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
         gaussian = [kind == "gaussian" for kind in columns.kinds]
         if standardize and any(gaussian):
@@ -103,3 +106,30 @@ def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     spread = np.nanstd((x - centre) / largest, axis=0) * largest
     spread[flat] = 1.0
     return centre, spread
+
+
+def smallest_gap(column: npt.ArrayLike) -> float:
+    """Return the smallest gap between distinct values of a column, its resolution.
+
+    It is 0 if no value occurs twice, for then the column is continuous, and if there are fewer than
+    two distinct values. NaN is left out.
+
+    Examples
+    --------
+    >>> from sticktree.data import smallest_gap
+    >>> smallest_gap([2.0, 4.5, 4.0, 2.0])
+    0.5
+    >>> smallest_gap([2.0, 4.5, 4.0])
+    0.0
+    """
+    values = np.asarray(column, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    distinct = np.unique(values)
+    if distinct.size == values.size or distinct.size < 2:
+        return 0.0
+    # Halves, for the range of huge numbers may be no number.
+    gaps = np.diff(distinct / 2)
+    width = distinct[-1] / 2 - distinct[0] / 2
+    spacing = np.finfo(np.float64).eps * np.abs(distinct / 2).max()
+    real = gaps[gaps > max(ROUNDING * width, 4 * spacing)]
+    return float(2 * real.min()) if real.size else 0.0

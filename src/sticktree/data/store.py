@@ -28,7 +28,7 @@ class Store(Protocol):
         """Numbers of rows and columns."""
 
     def rows(self, n_threads: int, jitter: FloatArray | None = None) -> Rows:
-        """Return the rows for one chain, which makes its passes in so many threads.
+        """Return the rows for one chain, which makes its passes in ``n_threads`` threads.
 
         With ``jitter`` values are spread over that width; see `Model.jitter`.
         """

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from sticktree.engine.chain import Engine, ParallelChainMaker
+from typing import TYPE_CHECKING
+
+from sticktree.engine.chain import Engine
 from sticktree.model import Model
+
+if TYPE_CHECKING:
+    from sticktree.engine.bulk.chain import BulkChain
 
 __all__ = ["engine_of", "parallel_chain_of"]
 
@@ -21,7 +26,7 @@ def engine_of(model: Model) -> Engine:
     return Engine(Chain, predictives)
 
 
-def parallel_chain_of(model: Model) -> ParallelChainMaker:
+def parallel_chain_of(model: Model) -> type[BulkChain]:
     """Return the class of chains that sample a model given `Rows`, for many rows."""
     if model.leaf_noise == "own":
         from sticktree.engine.bulk.own import OwnBulkChain

@@ -20,7 +20,6 @@ __all__ = [
     "Effort",
     "Engine",
     "Move",
-    "ParallelChainMaker",
     "Predictive",
     "SweepInfo",
     "apply_moves",
@@ -147,25 +146,6 @@ class ChainMaker(Protocol):
         snapshot: dict[str, npt.NDArray[Any]],
     ) -> ChainLike:
         """Return a chain that goes on where a snapshot was taken."""
-
-
-class ParallelChainMaker(Protocol):
-    """The class of chains for many rows; ``rows`` is a `Rows` of `engine.bulk`."""
-
-    def __call__(self, rows: Any, model: Model, rng: np.random.Generator) -> ChainLike:
-        """Start a chain on standardised rows."""
-
-    def restored(
-        self,
-        rows: Any,
-        model: Model,
-        rng: np.random.Generator,
-        snapshot: dict[str, npt.NDArray[Any]],
-    ) -> ChainLike:
-        """Return a chain that goes on where a snapshot was taken."""
-
-    def following(self, chain: Any, rows: Any) -> ChainLike:
-        """Return a chain that goes on from one of the other kind, which has the same rows."""
 
 
 class Predictive(Protocol):

@@ -22,8 +22,7 @@ from sticktree.inference.runner import seed_sequence
 from sticktree.inference.selection import Selection
 from sticktree.posterior.diagnostics import Diagnosis
 from sticktree.posterior.draws import Posterior
-from sticktree.posterior.loo import LeaveOneOut
-from sticktree.posterior.stacking import Stack
+from sticktree.posterior.loo import LeaveOneOut, Stack
 from sticktree.tree import Tree
 
 __all__ = ["FittedMixture"]
@@ -245,7 +244,8 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         if is_dask(X):
             self.fit_.flat(level)  # here, and not once for each partition
             return lazily(self, "predict", X, np.int32, level=level)
-        return np.asarray(self.predict_proba(X, level).argmax(axis=1), dtype=np.int32)
+        (shares,) = self.fit_.memberships(self._asked(X), [level])
+        return np.asarray(shares.argmax(axis=1), dtype=np.int32)
 
     @chunkwise
     def transform(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803

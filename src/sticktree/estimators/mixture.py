@@ -7,11 +7,17 @@ from typing import Any, Self
 
 import numpy.typing as npt
 
-from sticktree.checks import IntArray
+from sticktree.checks import IntArray, is_integer
+from sticktree.data.training import TrainingData
+from sticktree.errors import warn_caller
 from sticktree.estimators.answers import FittedMixture
-from sticktree.estimators.fitting import fit_rows
-from sticktree.estimators.online import partial_fit_rows
-from sticktree.estimators.reading import ColumnsWarning
+from sticktree.estimators.online import as_first_batch, with_batch
+from sticktree.estimators.reading import ColumnsWarning, training_data
+from sticktree.fit import Fit
+from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
+from sticktree.inference.parameters import draws_depend_on
+from sticktree.io.checkpoint import Checkpoint
+from sticktree.posterior.diagnostics import ConvergenceWarning
 
 __all__ = ["ColumnsWarning", "DFPMixture"]
 
@@ -74,8 +80,8 @@ class DFPMixture(FittedMixture):
         1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities
         on R15 and Aggregation are the same or slightly better.
     node_prior : (float, float), default=(2.0, 0.5)
-        With own noise: shape and rate of the Gamma prior of the inverse variance of a step. There
-        is such a variance for each level and column.
+        With own noise: shape and rate of the Gamma prior of a step's inverse variance. There is
+        such a variance for each level and column.
     discount_prior : (float, float), default=(1.0, 1.0)
         The two parameters of the Beta prior of the discount.
     standardize : bool, default=True
@@ -238,7 +244,7 @@ class DFPMixture(FittedMixture):
         sample_weight : int array, shape (n_samples,), or None, default=None
             How often each row occurs; the same as repeating it.
         """
-        self.fit_ = fit_rows(self, X, sample_weight, self.algorithm)
+        self.fit_ = self._fitted(X, sample_weight, self.algorithm)
         return self
 
     def fit_predict(
@@ -302,9 +308,66 @@ class DFPMixture(FittedMixture):
         >>> mixture.stream_.n_rows, mixture.labels_.size
         (300, 100)
         """
-        self.fit_ = partial_fit_rows(self, X, n_warmup, n_draws)
+        if hasattr(self, "fit_"):
+            self.fit_ = with_batch(self, X, n_warmup, n_draws)
+        else:
+            self.fit_ = as_first_batch(self._fitted(X, None, "parallel"))
         return self
+
+    def _fitted(self, X: Any, sample_weight: Any, algorithm: str) -> Fit:  # noqa: N803
+        """Return the fit of the rows of ``X``; go on with the last if ``warm_start`` says so."""
+        plan = Plan.of(self.model_parameters() | {"algorithm": algorithm})
+        last = self.fit_ if self.warm_start and hasattr(self, "fit_") else None
+        if last is not None:
+            algorithm = last.training.algorithm
+        training = training_data(self, X, sample_weight, algorithm, last)
+        parameters = draws_depend_on(self.get_params())
+        checkpoint = _checkpoint(self, training, parameters)
+        if last is None:
+            sampled = sample_posterior(training, plan, checkpoint)
+        else:
+            _check_same(last, training, parameters)
+            sampled = continue_sampling(last.sampled, training, plan, checkpoint)
+        stream = None if last is None else last.stream
+        fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
+        if not sampled.finished:
+            warn_caller(
+                f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go "
+                "on",
+                ConvergenceWarning,
+            )
+        fit = fit.summarised()
+        if fit.diagnosis.verdict().agreement == "disagree":
+            warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
+        return fit
 
     def model_parameters(self) -> dict[str, Any]:
         """Return the parameters of a :class:`DFPMixture`; presets have them without naming them."""
         return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
+
+
+def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
+    for name, text in parameters.items():
+        if text != last.parameters[name]:
+            raise ValueError(
+                f"{name} must be that of the last fit, {last.parameters[name]}, when "
+                f"warm_start=True goes on, got {text}"
+            )
+    if training.digest != last.training.digest:
+        raise ValueError("X must be the data of the last fit when warm_start=True goes on")
+
+
+def _checkpoint(
+    estimator: DFPMixture, training: TrainingData, parameters: dict[str, str]
+) -> Checkpoint | None:
+    """Return the checkpoint, if there is to be one; raise before any work if it cannot serve."""
+    if estimator.checkpoint is None:
+        return None
+    if not is_integer(estimator.random_state):
+        raise ValueError(
+            "checkpoint needs an integer as random_state, so that a run can go on, "
+            f"got {estimator.random_state!r}"
+        )
+    checkpoint = Checkpoint(estimator.checkpoint, training, parameters)
+    checkpoint.exists()
+    return checkpoint

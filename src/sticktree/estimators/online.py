@@ -18,29 +18,29 @@ from sticktree.data.training import TrainingData, label_every
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.draw import Draw
 from sticktree.errors import warn_caller
-from sticktree.estimators.fitting import fit_rows
 from sticktree.estimators.reading import read_rows, row_names
 from sticktree.fit import Fit
 from sticktree.inference.drift import Batch, DriftWarning, Stream, foresee
 from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.inference.parameters import draws_depend_on
-from sticktree.inference.progress import watching
-from sticktree.inference.runner import Run, Schedule, Workers, sample
+from sticktree.inference.runner import Run, Schedule, Workers, sample, watching
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import BulkChain
 
-__all__ = ["first_batch", "partial_fit_rows"]
+__all__ = ["as_first_batch", "with_batch"]
 
 FREE = frozenset({"n_warmup", "thin", "algorithm"})  # parameters that may change between batches
 
 
-def partial_fit_rows(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # noqa: N803
-    """Fit the first batch, or take in another; see :meth:`sticktree.DFPMixture.partial_fit`."""
-    if not hasattr(estimator, "fit_"):
-        fit = fit_rows(estimator, X, None, "parallel")
-        stream = Stream((first_batch(fit.posterior.draws),))
-        return replace(fit, stream=stream).with_summaries(fit.summaries())
+def as_first_batch(fit: Fit) -> Fit:
+    """Return a fit that has a record of its rows as the first batch."""
+    stream = Stream((first_batch(fit.posterior.draws),))
+    return replace(fit, stream=stream).with_summaries(fit.summaries())
+
+
+def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # noqa: N803
+    """Return the fit after a further batch; see :meth:`sticktree.DFPMixture.partial_fit`."""
     last: Fit = estimator.fit_
     schedule = Schedule(
         check_integer("n_warmup", n_warmup, minimum=0),

@@ -201,8 +201,6 @@ def chunkwise(method: Method) -> Method:
 
     @wraps(method)
     def asked(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:  # noqa: N803
-        from sticktree.data.sources.formats import open_table
-
         if isinstance(X, np.memmap):
             if X.ndim != 2 or len(X) <= CHUNK_ROWS or X.dtype.kind not in "fiu":
                 return method(self, X, *arguments, **options)
@@ -216,6 +214,8 @@ def chunkwise(method: Method) -> Method:
             return method(
                 self, rows if names is None else _frame(rows, names), *arguments, **options
             )
+
+        from sticktree.data.sources.formats import open_table
 
         return map_table(open_table(X), answer)
 

@@ -12,8 +12,16 @@ from sticktree.checks import FloatArray
 from sticktree.data.training import TrainingData, label_every
 from sticktree.inference.candidates import Candidates
 from sticktree.inference.parameters import check_level, checked
-from sticktree.inference.progress import choosing, watching
-from sticktree.inference.runner import Run, Schedule, Watch, Workers, sample, seed_sequence
+from sticktree.inference.runner import (
+    Run,
+    Schedule,
+    Watch,
+    Workers,
+    choosing,
+    sample,
+    seed_sequence,
+    watching,
+)
 from sticktree.inference.selection import Selection, select
 from sticktree.model import Model
 

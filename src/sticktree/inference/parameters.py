@@ -8,10 +8,9 @@ of :class:`~sticktree.DFPMixture`, whose signature and first sentences agree wit
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,15 +26,9 @@ from sticktree.errors import ParameterError
 __all__ = [
     "PARAMETERS",
     "PRESETS",
-    "Choice",
-    "Family",
-    "Flag",
-    "Later",
-    "Learned",
+    "Allowed",
     "Parameter",
     "Preset",
-    "Resolution",
-    "Whole",
     "check_level",
     "checked",
     "draws_depend_on",
@@ -44,177 +37,134 @@ __all__ = [
 # ---- what is allowed ---------------------------------------------------------------------------
 
 
-class Allowed(ABC):
+@dataclass(frozen=True)
+class Allowed:
     """The values that a parameter may have.
 
     Attributes
     ----------
     words : str
         The values, as docstrings write them.
+    check : callable
+        Takes the name of the parameter and a value; returns the value in the form that the fit
+        uses, or raises a ParameterError.
+    typed : str
+        How a terminal gives it: "whole" numbers, "number", "choice", "switch", or not at all.
+    choices : tuple of str
+        Words to choose from.
+    word : str or None
+        A word that may stand in place of a number.
     """
 
     words: str
+    check: Callable[[str, Any], Any]
+    typed: Literal["whole", "number", "choice", "switch", "not"] = "not"
+    choices: tuple[str, ...] = ()
+    word: str | None = None
 
-    @abstractmethod
-    def check(self, name: str, value: Any) -> Any:
-        """Return a value in the form that the fit uses, or raise a ParameterError."""
+
+def _later(words: str, typed: Literal["whole", "not"] = "not") -> Allowed:
+    """Allow what only the data or the model can check."""
+    return Allowed(words, lambda name, value: value, typed)
 
 
-@dataclass(frozen=True)
-class Choice(Allowed):
-    """One of some words."""
-
-    choices: tuple[str, ...]
-
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        """The words in braces."""
-        return "{" + ", ".join(f'"{choice}"' for choice in self.choices) + "}"
-
-    def check(self, name: str, value: Any) -> str:
-        """Return one of the words."""
-        if not isinstance(value, str) or value not in self.choices:
-            raise ParameterError(name, value, f"one of {self.choices}")
+def _one_of(*choices: str) -> Allowed:
+    def check(name: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in choices:
+            raise ParameterError(name, value, f"one of {choices}")
         return str(value)
 
+    return Allowed("{" + _quoted(choices) + "}", check, "choice", choices)
 
-@dataclass(frozen=True)
-class Whole(Allowed):
-    """An integer of at least ``minimum``; None where ``optional``, for which ``also`` may stand."""
 
-    minimum: int
-    optional: bool = False
-    also: int | None = None
+def _whole(minimum: int, *, optional: bool = False, also: int | None = None) -> Allowed:
+    """Allow integers; None where it is ``optional``, and ``also`` a number that means None."""
 
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        """The type."""
-        return "int or None" if self.optional else "int"
-
-    def check(self, name: str, value: Any) -> int | None:
-        """Return an int, or None."""
-        if (self.optional and value is None) or (self.also is not None and value == self.also):
+    def check(name: str, value: Any) -> int | None:
+        if optional and (value is None or (is_integer(value) and value == also)):
             return None
-        return check_integer(name, value, minimum=self.minimum)
+        return check_integer(name, value, minimum=minimum)
+
+    return Allowed("int or None" if optional else "int", check, "whole")
 
 
-@dataclass(frozen=True)
-class Flag(Allowed):
-    """True or False, and None if it is allowed."""
-
-    optional: bool = False
-
-    @property
-    def words(self) -> str:  # type: ignore[override]
-        """The type."""
-        return "bool or None" if self.optional else "bool"
-
-    def check(self, name: str, value: Any) -> bool | None:
-        """Return a bool, or None."""
-        if self.optional and value is None:
+def _flag(*, optional: bool = False) -> Allowed:
+    def check(name: str, value: Any) -> bool | None:
+        if optional and value is None:
             return None
         if not isinstance(value, bool | np.bool_):
-            raise ParameterError(name, value, "True, False or None" if self.optional else "a bool")
+            raise ParameterError(name, value, "True, False or None" if optional else "a bool")
         return bool(value)
 
-
-class Learned(Allowed):
-    """A number in a range, or None to learn it."""
-
-    words = "float or None"
-
-    def check(self, name: str, value: Any) -> float | None:
-        """Return a float, or None."""
-        if value is None:
-            return None
-        return check_discount(value) if name == "discount" else check_positive(name, value)
+    return Allowed("bool or None" if optional else "bool", check, "switch")
 
 
-class Pair(Allowed):
-    """Two parameters of a prior."""
-
-    words = "(float, float)"
-
-    def check(self, name: str, value: Any) -> tuple[float, float]:
-        """Return two floats."""
-        try:
-            first, second = value
-        except (TypeError, ValueError):
-            raise ParameterError(name, value, "two numbers greater than 0") from None
-        return check_positive(f"{name}[0]", first), check_positive(f"{name}[1]", second)
+def _check_pair(name: str, value: Any) -> tuple[float, float]:
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        raise ParameterError(name, value, "two numbers greater than 0") from None
+    return check_positive(f"{name}[0]", first), check_positive(f"{name}[1]", second)
 
 
-class Family(Allowed):
-    """A divergence: by name, or as :func:`~sticktree.processes.resolve_concentration` takes it."""
+def _check_divergence(name: str, value: Any) -> Any:
+    """Return the divergence of a name; others are checked together with the depth."""
+    from sticktree.processes import ConstantDivergence, DiffusionDivergence, LogDivergence
 
-    words = '{"log", "constant", "diffusion"}, array, callable or Divergence'
-    choices = ("log", "constant", "diffusion")
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return the divergence of a name, and others as they are."""
-        from sticktree.processes import ConstantDivergence, DiffusionDivergence, LogDivergence
-
-        if not isinstance(value, str):
-            return value  # it is checked together with the depth
-        families: tuple[Any, ...] = (LogDivergence, ConstantDivergence, DiffusionDivergence)
-        for choice, family in zip(self.choices, families, strict=True):
-            if value == choice:
-                return family()
-        names = ", ".join(f'"{choice}"' for choice in self.choices)
-        raise ParameterError(name, value, f"{names}, an array, a function or a Divergence")
-
-
-class Resolution(Allowed):
-    """Numbers of at least 0, or "auto"."""
-
-    words = '"auto", float or array'
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return the resolutions as an array, or None if they are to be estimated."""
-        if isinstance(value, str) and value == "auto":
-            return None
-        try:
-            values = as_numbers(name, value)
-        except ParameterError:
-            values = np.array(np.nan)
-        if values.ndim > 1 or not (np.isfinite(values) & (values >= 0)).all():
-            expected = '"auto", or a number of at least 0 for all columns or for each'
-            raise ParameterError(name, value, expected)
-        return values
-
-
-class Level(Allowed):
-    """A level of the tree, whose last one is known when the model is; or None."""
-
-    words = "int or None"
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return it as it is: see :func:`check_level`."""
+    if not isinstance(value, str):
         return value
+    if value not in FAMILIES:
+        expected = f"{_quoted(FAMILIES)}, an array, a function or a Divergence"
+        raise ParameterError(name, value, expected)
+    return (LogDivergence, ConstantDivergence, DiffusionDivergence)[FAMILIES.index(value)]()
 
 
-class Path(Allowed):
-    """A folder, or None."""
+def _check_resolution(name: str, value: Any) -> Any:
+    """Return the resolutions as an array, or None if they are to be estimated."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    try:
+        values = as_numbers(name, value)
+    except ParameterError:
+        values = np.array(np.nan)
+    if values.ndim > 1 or not (np.isfinite(values) & (values >= 0)).all():
+        expected = '"auto", or a number of at least 0 for all columns or for each'
+        raise ParameterError(name, value, expected)
+    return values
 
-    words = "path or None"
 
-    def check(self, name: str, value: Any) -> Any:
-        """Return it as it is."""
-        if value is None or isinstance(value, str | os.PathLike):
-            return value
-        raise ParameterError(name, value, "a path or None")
-
-
-@dataclass(frozen=True)
-class Later(Allowed):
-    """What only the data or another package can check."""
-
-    words: str
-
-    def check(self, name: str, value: Any) -> Any:
-        """Return it as it is."""
+def _check_path(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, str | os.PathLike):
         return value
+    raise ParameterError(name, value, "a path or None")
 
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(f'"{word}"' for word in words)
+
+
+FAMILIES = ("log", "constant", "diffusion")
+DIVERGENCE = Allowed(
+    f"{{{_quoted(FAMILIES)}}}, array, callable or Divergence",
+    _check_divergence,
+    "choice",
+    FAMILIES,
+)
+POSITIVE = Allowed(
+    "float or None",
+    lambda name, value: None if value is None else check_positive(name, value),
+    "number",
+    word="learn",
+)
+DISCOUNT = Allowed(
+    "float or None",
+    lambda name, value: None if value is None else check_discount(value),
+    "number",
+    word="learn",
+)
+RESOLUTION = Allowed('"auto", float or array', _check_resolution, "number", word="auto")
+PAIR = Allowed("(float, float)", _check_pair)
+PATH = Allowed("path or None", _check_path)
 
 # ---- the table ---------------------------------------------------------------------------------
 
@@ -260,201 +210,73 @@ class Parameter:
         return f"--no-{self.option}" if self.default is True else f"--{self.option}"
 
 
-PARAMETERS: dict[str, Parameter] = {
-    parameter.name: parameter
-    for parameter in (
-        Parameter(
-            "depth",
-            None,
-            Whole(1, optional=True),
-            "how often the stick breaks",
-            "depth",
-            "T",
-            "chosen by the data together with the covariance, else 4",
-        ),
-        Parameter(
-            "divergence",
-            "log",
-            Family(),
-            "how the concentration depends on the level",
-            "divergence",
-            default_words="log, as in the paper",
-        ),
-        Parameter(
-            "concentration",
-            None,
-            Learned(),
-            "the factor c of the concentrations: larger means more branches",
-            "concentration",
-            "C",
-            "learn",
-        ),
-        Parameter(
-            "discount",
-            0.0,
-            Learned(),
-            "the Pitman–Yor discount in [0, 1): larger means more small branches",
-            "discount",
-            "D",
-        ),
-        Parameter(
-            "covariance_type",
-            "auto",
-            Choice(("auto", "full", "diag", "spherical")),
-            "the form of the covariance of the noise",
-            "covariance",
-            default_words="auto: chosen by the data, together with the depth",
-        ),
-        Parameter(
-            "leaf_noise",
-            "auto",
-            Choice(("auto", "shared", "own")),
-            "whether all leaves have the same noise, or each its own",
-            "noise",
-            default_words="auto: chosen by the data with the covariance, else shared",
-        ),
-        Parameter(
-            "columns",
-            None,
-            Later("dict, sequence or None"),
-            "the kinds of the columns",
-            "kinds",
-            "A=KIND,…",
-            default_words="by the types of the columns",
-        ),
-        Parameter(
-            "resolution",
-            "auto",
-            Resolution(),
-            "how finely each column was measured: no cluster is narrower",
-            "resolution",
-            "R",
-            "auto: the smallest gap where values repeat",
-        ),
-        Parameter(
-            "scales",
-            "per_level",
-            Choice(("per_level", "shared")),
-            "whether the steps of each level have a variance of their own",
-            "scales",
-        ),
-        Parameter(
-            "concentration_prior",
-            (1.0, 1.0),
-            Pair(),
-            "shape and rate of the Gamma prior of c",
-        ),
-        Parameter(
-            "precision_prior",
-            (1.0, 0.01),
-            Pair(),
-            "shape and rate of the Gamma prior of the noise's precision",
-        ),
-        Parameter(
-            "scale_prior",
-            (1.0, 10.0),
-            Pair(),
-            "shape and rate of the Gamma prior of each level's inverse scale",
-        ),
-        Parameter(
-            "node_prior",
-            (2.0, 0.5),
-            Pair(),
-            "with own noise: shape and rate of the Gamma prior of the inverse variance of a step",
-        ),
-        Parameter(
-            "discount_prior",
-            (1.0, 1.0),
-            Pair(),
-            "the two parameters of the Beta prior of the discount",
-        ),
-        Parameter(
-            "standardize",
-            True,
-            Flag(),
-            "whether columns are centred and scaled inside",
-            "standardize",
-        ),
-        Parameter("n_chains", 4, Whole(1), "the number of independent chains", "chains", "K"),
-        Parameter(
-            "n_warmup",
-            1000,
-            Whole(0),
-            "the first sweeps of each chain, which are thrown away",
-            "warmup",
-            "N",
-        ),
-        Parameter(
-            "n_draws",
-            1000,
-            Whole(1),
-            "the number of draws that are kept of each chain",
-            "draws",
-            "N",
-            changes_draws=False,
-        ),
-        Parameter("thin", 1, Whole(1), "sweeps from one draw to the next", "thin", "N"),
-        Parameter(
-            "level",
-            None,
-            Level(),
-            "the level of the tree whose clusters are reported",
-            "level",
-            "L",
-            "the one on which the draws agree best",
-            changes_draws=False,
-        ),
-        Parameter(
-            "n_jobs",
-            None,
-            Whole(1, optional=True, also=-1),
-            "threads that run chains",
-            "jobs",
-            "N",
-            "one for each chain, as far as there are cores",
-            changes_draws=False,
-        ),
-        Parameter(
-            "random_state",
-            None,
-            Later("int, RandomState, Generator or None"),
-            "the seed: the same seed gives the same draws",
-            "seed",
-            "SEED",
-            default_words="a fresh one",
-        ),
-        Parameter(
-            "warm_start",
-            False,
-            Flag(),
-            "whether to go on from the last fit",
-            changes_draws=False,
-        ),
-        Parameter(
-            "progress",
-            None,
-            Flag(optional=True),
-            "whether to show the progress of every chain",
-            default_words="on a terminal",
-            changes_draws=False,
-        ),
-        Parameter(
-            "checkpoint",
-            None,
-            Path(),
-            "a folder in which the run is saved every half minute and at its end",
-            changes_draws=False,
-        ),
-        Parameter(
-            "algorithm",
-            "auto",
-            Choice(("auto", "gibbs", "parallel")),
-            "how the posterior is sampled",
-            "algorithm",
-            default_words="auto: by the number of rows",
-        ),
-    )
-}
+# fmt: off
+PARAMETERS = {parameter.name: parameter for parameter in (
+    Parameter("depth", None, _whole(1, optional=True),
+              "how often the stick breaks", "depth", "T",
+              "chosen by the data together with the covariance, else 4"),
+    Parameter("divergence", "log", DIVERGENCE,
+              "how the concentration depends on the level", "divergence", None,
+              "log, as in the paper"),
+    Parameter("concentration", None, POSITIVE,
+              "the factor c of the concentrations: larger means more branches",
+              "concentration", "C", "learn"),
+    Parameter("discount", 0.0, DISCOUNT,
+              "the Pitman–Yor discount in [0, 1): larger means more small branches",
+              "discount", "D"),
+    Parameter("covariance_type", "auto", _one_of("auto", "full", "diag", "spherical"),
+              "the form of the covariance of the noise", "covariance", None,
+              "auto: chosen by the data, together with the depth"),
+    Parameter("leaf_noise", "auto", _one_of("auto", "shared", "own"),
+              "whether all leaves have the same noise, or each its own", "noise", None,
+              "auto: chosen by the data with the covariance, else shared"),
+    Parameter("columns", None, _later("dict, sequence or None"),
+              "the kinds of the columns", "kinds", "A=KIND,…"),
+    Parameter("resolution", "auto", RESOLUTION,
+              "how finely each column was measured: no cluster is narrower", "resolution", "R",
+              "auto: the smallest gap where values repeat"),
+    Parameter("scales", "per_level", _one_of("per_level", "shared"),
+              "whether the steps of each level have a variance of their own", "scales"),
+    Parameter("concentration_prior", (1.0, 1.0), PAIR,
+              "shape and rate of the Gamma prior of c"),
+    Parameter("precision_prior", (1.0, 0.01), PAIR,
+              "shape and rate of the Gamma prior of the noise's precision"),
+    Parameter("scale_prior", (1.0, 10.0), PAIR,
+              "shape and rate of the Gamma prior of each level's inverse scale"),
+    Parameter("node_prior", (2.0, 0.5), PAIR,
+              "with own noise: shape and rate of the Gamma prior of a step's inverse variance"),
+    Parameter("discount_prior", (1.0, 1.0), PAIR,
+              "the two parameters of the Beta prior of the discount"),
+    Parameter("standardize", True, _flag(),
+              "whether columns are centred and scaled inside", "standardize"),
+    Parameter("n_chains", 4, _whole(1),
+              "the number of independent chains", "chains", "K"),
+    Parameter("n_warmup", 1000, _whole(0),
+              "the first sweeps of each chain, which are thrown away", "warmup", "N"),
+    Parameter("n_draws", 1000, _whole(1),
+              "the number of draws that are kept of each chain", "draws", "N",
+              changes_draws=False),
+    Parameter("thin", 1, _whole(1),
+              "sweeps from one draw to the next", "thin", "N"),
+    Parameter("level", None, _later("int or None", "whole"),  # see check_level
+              "the level of the tree whose clusters are reported", "level", "L",
+              "the one on which the draws agree best", changes_draws=False),
+    Parameter("n_jobs", None, _whole(1, optional=True, also=-1),
+              "threads that run chains", "jobs", "N",
+              "one for each chain, as far as there are cores", changes_draws=False),
+    Parameter("random_state", None, _later("int, RandomState, Generator or None"),
+              "the seed: the same seed gives the same draws", "seed", "SEED"),
+    Parameter("warm_start", False, _flag(),
+              "whether to go on from the last fit", changes_draws=False),
+    Parameter("progress", None, _flag(optional=True),
+              "whether to show the progress of every chain", changes_draws=False),
+    Parameter("checkpoint", None, PATH,
+              "a folder in which the run is saved every half minute and at its end",
+              changes_draws=False),
+    Parameter("algorithm", "auto", _one_of("auto", "gibbs", "parallel"),
+              "how the posterior is sampled", "algorithm", None, "auto: by the number of rows"),
+)}
+# fmt: on
 
 
 def checked(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Running chains: in threads or in processes, watched, interrupted and gone on with.
+"""Running chains: in threads or in processes, shown on a terminal, interrupted and gone on with.
 
 What a chain draws depends on its seed alone. In the processes of a joblib backend chains are sent
 there and back a few times, as what a checkpoint has of them, so that they go on to the same draws.
@@ -7,9 +7,11 @@ there and back a few times, as what a checkpoint has of them, so that they go on
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -28,7 +30,16 @@ from sticktree.model import Model
 if TYPE_CHECKING:
     from sticktree.engine.chain import ChainLike, SweepInfo
 
-__all__ = ["Run", "Schedule", "Watch", "Workers", "sample", "seed_sequence"]
+__all__ = [
+    "Run",
+    "Schedule",
+    "Watch",
+    "Workers",
+    "choosing",
+    "sample",
+    "seed_sequence",
+    "watching",
+]
 
 LEGS = 10  # how often chains are sent to processes and back
 
@@ -247,3 +258,68 @@ def leg(
         for _ in islice(run.sweeps(schedule), length):
             pass
         return pack_chain(run.chain), run.draws, run.n_sweeps
+
+
+# ---- what a terminal shows -----------------------------------------------------------------------
+
+
+def _shown(show: bool | None) -> bool:
+    """Tell whether to show anything; None asks the terminal."""
+    return sys.stderr.isatty() if show is None else show
+
+
+@contextmanager
+def choosing(show: bool | None, n_models: int) -> Iterator[None]:
+    """Say, while it lasts, that the data choose among models."""
+    if not _shown(show):
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"choosing among {n_models} models by short chains"):
+        yield
+
+
+@contextmanager
+def watching(show: bool | None, n_chains: int, schedule: Schedule) -> Iterator[Watch]:
+    """Yield a function that shows the progress of each chain; ``show=None`` asks the terminal."""
+    if not _shown(show):
+        yield lambda k, run: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    lock = threading.Lock()
+    with Progress(
+        TextColumn("chain {task.fields[chain]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[seen]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as display:
+        tasks = [
+            display.add_task("", total=schedule.n_sweeps, chain=k + 1, seen="")
+            for k in range(n_chains)
+        ]
+
+        def watch(k: int, run: Run) -> None:
+            seen = None
+            if run.draws and run.n_sweeps % 10 == 0:
+                draw = run.draws[-1]
+                nodes = "·".join(map(str, draw.nodes_per_level(run.chain.model.depth)))
+                seen = f"log joint {draw.log_joint:.1f}  nodes per level {nodes}"
+            elif not run.draws:
+                seen = "warming up"
+            with lock:
+                display.update(tasks[k], completed=run.n_sweeps)
+                if seen is not None:
+                    display.update(tasks[k], seen=seen)
+
+        yield watch

@@ -21,8 +21,7 @@ from sticktree.engine import engine_of
 from sticktree.engine.draw import Draw
 from sticktree.inference.runner import Schedule
 from sticktree.model import Model
-from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out
-from sticktree.posterior.stacking import stacking_weights
+from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out, stacking_weights
 
 if TYPE_CHECKING:
     from sticktree.engine.chain import ChainLike

@@ -1,4 +1,4 @@
-"""Numbers that say how good a tree is, or how different two trees or two clusterings are.
+"""Measures of how good a tree is, or how different two trees or two clusterings are.
 
 - :func:`dendrogram_purity`: how well a tree keeps known classes together;
 - :func:`variation_of_information`, :func:`binder_loss`: how different two clusterings are;

@@ -185,4 +185,4 @@ def _missing(label: Any) -> bool:
     try:
         return bool(label != label)  # NaN and NaT differ from themselves
     except TypeError:
-        return True  # pandas' NA will not say
+        return True  # pandas' NA has no truth value

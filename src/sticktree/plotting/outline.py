@@ -51,10 +51,7 @@ class Rows:
     def of(cls, tree: Tree) -> Rows:
         """Lay the data of a tree out in rows."""
         tree = tree.pruned()
-        position = tree.preorder[tree.leaf]
-        order = np.argsort(position, kind="stable").astype(np.int32)
-        # Data of an inner node lie before those of its children, whose positions are larger.
-        first = np.searchsorted(position[order], tree.preorder).astype(np.int32)
+        order, first = tree.data_order, tree.data_start
         if tree.has_times:
             tip = tree.time[tree.leaf[order]]
             end = float(tree.time.max()) or 1.0

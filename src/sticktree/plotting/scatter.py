@@ -19,14 +19,14 @@ from sticktree.plotting.base import (
 )
 from sticktree.plotting.columns import read_data
 from sticktree.plotting.groups import Groups, labels_of, read_groups
-from sticktree.present.table import standardised
+from sticktree.present.table import principal_axes, standardised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-__all__ = ["ScatterDisplay", "draw_points", "plot_scatter", "principal_axes"]
+__all__ = ["ScatterDisplay", "draw_points", "plot_scatter"]
 
 MOST_LEGEND = 12
 """Clusters: a longer legend adds nothing to the picture."""
@@ -111,7 +111,7 @@ class ScatterDisplay(Display):
         groups = read_groups("labels", self.labels, n_data)
         if groups is None:
             groups = read_groups("classes", self.classes, n_data, CLASSES)
-        points, names = principal_axes(self.data, self.columns)
+        points, names = _places(self.data, self.columns)
         ax = new_axes(ax, (4.8, 4.2))
         draw_points(ax, points, groups)
         open_frame(ax, *names)
@@ -140,7 +140,7 @@ def draw_points(ax: Axes, points: FloatArray, groups: Groups | None) -> None:
     )
 
 
-def principal_axes(data: FloatArray, columns: list[str]) -> tuple[FloatArray, tuple[str, str]]:
+def _places(data: FloatArray, columns: list[str]) -> tuple[FloatArray, tuple[str, str]]:
     """Return two coordinates of every row, and what they are."""
     n_data, n_columns = data.shape
     if n_columns == 2:
@@ -149,14 +149,6 @@ def principal_axes(data: FloatArray, columns: list[str]) -> tuple[FloatArray, tu
         # Side by side in the order of the rows, which is as good as any.
         place = np.arange(n_data) / max(n_data - 1, 1)
         return np.column_stack([data[:, 0], place]), (columns[0], "place among the rows")
-    z = np.nan_to_num(standardised(data))
-    _, size, directions = np.linalg.svd(z, full_matrices=False)
-    # The sign of an axis is free: its largest part is made positive, so that pictures stay alike.
-    sign = np.sign(directions[np.arange(len(directions)), np.abs(directions).argmax(axis=1)])
-    found = z @ (directions * sign[:, None])[:2].T
-    if found.shape[1] < 2:  # a single row
-        found = np.column_stack([found, np.zeros(n_data)])
-        size = np.append(size, 0.0)
-    share = 100 * size**2 / max(float((size**2).sum()), 1e-300)
-    first, second = (f"principal axis {k + 1} ({share[k]:.0f} %)" for k in (0, 1))
-    return found, (first, second)
+    places, share, _ = principal_axes(np.nan_to_num(standardised(data)))
+    first, second = (f"principal axis {k + 1} ({100 * share[k]:.0f} %)" for k in (0, 1))
+    return places, (first, second)

@@ -22,7 +22,7 @@ from sticktree.plotting.base import (
     open_frame,
     pyplot,
 )
-from sticktree.posterior.diagnostics import Diagnosis, r_hat_text
+from sticktree.posterior.diagnostics import Diagnosis, agreement, r_hat_text
 from sticktree.posterior.draws import Posterior
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class TracesDisplay:
             raise ParameterError("posterior", posterior, expected, verb="have", shown="none")
         self.posterior = posterior
         self.diagnosis = diagnosis
-        every = _single_scalars(posterior)
+        every = {name: values.astype(np.float64) for name, values in posterior.columns().items()}
         self.scalars = _most_telling(every) if names is None else _named(every, names)
 
     @classmethod
@@ -155,25 +155,15 @@ class TracesDisplay:
         parts = [] if r_hat is None else [f"R-hat {r_hat_text(r_hat)}"]
         if ess is not None:
             parts.append(f"{ess:,.0f} effective draws")
-        agreement = Diagnosis({} if r_hat is None else {name: r_hat}, {}).verdict().agreement
-        bad = agreement in ("nearly agree", "disagree")
+        judged = "agree" if r_hat is None else agreement(r_hat)
+        bad = judged != "agree"
         ax.set_title(
-            ", ".join(parts) + (f": chains {agreement}" if bad else ""),
+            ", ".join(parts) + (f": chains {judged}" if bad else ""),
             fontsize=7,
             loc="right",
             pad=3,
             color=ALARM if bad else INK,
         )
-
-
-def _single_scalars(posterior: Posterior) -> dict[str, FloatArray]:
-    """Return every scalar for itself, by the name that the diagnosis uses."""
-    found = {}
-    for name, values in posterior.scalars().items():
-        table = values.reshape(*values.shape[:2], -1).astype(np.float64)
-        for k in range(table.shape[2]):
-            found[name if values.ndim == 2 else f"{name}[{k}]"] = table[:, :, k]
-    return found
 
 
 def _most_telling(every: dict[str, FloatArray]) -> dict[str, FloatArray]:

@@ -52,7 +52,7 @@ MAX_LABELS = 100_000_000
 
 MIN_DRAWS = 20
 
-STEPS = 2_000_000_000
+MAX_STEPS = 2_000_000_000
 """Comparisons of single data, between draws, that are made: a few seconds."""
 
 MAX_ROWS = 20_000
@@ -84,23 +84,31 @@ def labelled(draws: Sequence[Draw]) -> list[Draw]:
     return found
 
 
-def affordable(draws: Sequence[Draw], max_draws: int = MAX_DRAWS) -> list[Draw]:
+def affordable(
+    draws: Sequence[Draw], max_draws: int = MAX_DRAWS, max_labels: int = MAX_LABELS
+) -> list[Draw]:
     """Return the labelled draws that :func:`labels_at` takes, in the same order."""
     known = labelled(draws)
-    most = max(MAX_LABELS // max(known[0].n_data, 1), MIN_DRAWS)
+    most = max(max_labels // max(known[0].n_data, 1), MIN_DRAWS)
     return spread(known, min(max_draws, most))
 
 
-def labels_at(draws: Sequence[Draw], level: int, max_draws: int = MAX_DRAWS) -> IntArray:
+def labels_at(
+    draws: Sequence[Draw],
+    level: int,
+    max_draws: int = MAX_DRAWS,
+    *,
+    max_labels: int = MAX_LABELS,
+) -> IntArray:
     """Return the draws' clusterings at a level: a row per draw, a column per datum.
 
     Labels count from 0 within each draw, in no particular order. Draws that have kept no labels are
     left out. Of more than ``max_draws`` others, ``max_draws`` are taken, spread evenly; fewer, if
-    they would have more than 100 million labels.
+    they would have more than ``max_labels``, but at least twenty.
     """
     level = check_integer("level", level, minimum=0)
     max_draws = check_integer("max_draws", max_draws, minimum=1)
-    used = affordable(draws, max_draws)
+    used = affordable(draws, max_draws, max_labels)
 
     from sticktree.posterior.counting import cut_at
 
@@ -229,7 +237,14 @@ def expected_adjusted_rand(labels: npt.ArrayLike, labels_of_draws: npt.ArrayLike
     return float(index.mean())
 
 
-def best_draw(draws: Sequence[Draw], level: int, loss: Loss = "vi") -> Draw:
+def best_draw(
+    draws: Sequence[Draw],
+    level: int,
+    loss: Loss = "vi",
+    *,
+    max_labels: int = MAX_LABELS,
+    max_steps: int = MAX_STEPS,
+) -> Draw:
     """Return the draw with the least expected loss at a level, whatever its clusters are called.
 
     Parameters
@@ -240,16 +255,16 @@ def best_draw(draws: Sequence[Draw], level: int, loss: Loss = "vi") -> Draw:
         The level at which their trees are cut.
     loss : {"vi", "binder"}
         Mean variation of information to the others, or mean Binder loss.
-
-    Notes
-    -----
-    All draws are compared with all, unless that takes too long: then all are compared with some,
-    and the best of them with all.
+    max_labels : int, default=100_000_000
+        As of :func:`labels_at`.
+    max_steps : int, default=2_000_000_000
+        All draws are compared with all, unless that takes more comparisons of single data: then all
+        are compared with some, and the best of them with all.
     """
     growth(loss, 0)
-    labels = labels_at(draws, level)
+    labels = labels_at(draws, level, max_labels=max_labels)
     n_draws, n_data = labels.shape
-    most = int(STEPS // (n_draws * n_data))
+    most = int(max_steps // (n_draws * n_data))
     candidates = np.arange(n_draws)
     if n_draws <= most:
         losses = _losses_to_each_other(labels, loss)
@@ -260,7 +275,7 @@ def best_draw(draws: Sequence[Draw], level: int, loss: Loss = "vi") -> Draw:
         losses = _losses(labels[candidates], labels, loss)
     # Of equals the first, so that rounding does not decide.
     best = int(candidates[np.argmax(losses <= losses.min() + 1e-12 * abs(losses.min()))])
-    return affordable(draws)[best]
+    return affordable(draws, max_labels=max_labels)[best]
 
 
 def _losses(candidates: IntArray, draws: IntArray, loss: Loss) -> FloatArray:

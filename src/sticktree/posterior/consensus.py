@@ -31,7 +31,7 @@ MAX_EXACT = 2000
 GROUPING_DRAWS, GROUPING_ROUNDS = 100, 3
 GROUPING_CELLS = 20_000_000  # rows times draws that are held at a time
 FINEST = (32, 24, 16, 12, 8, 6, 4, 3, 2, 1)
-"""Steps between a group and the next in which rows of it are told apart, if they can be."""
+"""Numbers of steps between a group and the next in which its rows may be separated."""
 TIE = 1e-9  # times nearer than this are the same, up to rounding
 
 
@@ -114,7 +114,7 @@ def _groups(draws: list[Draw], most: int) -> npt.NDArray[np.int64]:
 
     from sticktree.posterior.linking import most_often_with
 
-    # Draws far from each other first: neighbours in a chain say nearly the same.
+    # Draws far from each other first: neighbours in a chain are nearly the same.
     most_draws = int(np.clip(GROUPING_CELLS // n, MIN_DRAWS, GROUPING_DRAWS))
     order = np.random.default_rng(0).permutation(len(draws))[:most_draws]
     tree = draws[order[0]].tree
@@ -289,7 +289,7 @@ def support(tree: Tree, draws: list[Draw]) -> FloatArray:
     from sticktree.tree.walk import sums_below
 
     keys = np.random.default_rng(0).integers(2**64, size=tree.n_data, dtype=np.uint64)
-    sums = sums_below(tree.parent, tree.leaf, keys)
+    sums = sums_below(tree.parent.copy(), tree.leaf.copy(), keys)  # frozen, they are another type
     order = np.argsort(sums)
     hits = np.zeros(tree.n_nodes)
     known = sums[order]

@@ -51,7 +51,7 @@ def by_cluster(labels: IntArray) -> tuple[IntArray, IntArray]:
 
 @jit
 def has_gaps(draws: IntArray) -> bool:
-    """Tell whether the clusters of some draw are not numbered as they appear."""
+    """Return whether the clusters of some draw are not numbered as they appear."""
     for draw in draws:
         n_clusters = 0
         for j in draw:
@@ -177,7 +177,7 @@ def shares_of_company(labels: IntArray, draws: IntArray) -> FloatArray:
 
 @jit
 def _fits_a_table(labels: IntArray, draws: IntArray) -> bool:
-    """Tell whether the counts of all pairs of clusters are no more than the data.
+    """Return whether there are at most as many pairs of clusters as data.
 
     Then data are counted in the order in which they lie in memory, which is far faster.
     """
@@ -320,10 +320,10 @@ def _fallen_to(parent: IntArray, leaf: IntArray, whole: npt.NDArray[np.bool_]) -
 def best_cut_into(
     parent: IntArray, leaf: IntArray, count: IntArray, cost: FloatArray, n_clusters: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the node each datum falls to in the best cut into exactly so many clusters.
+    """Return the node each datum falls to in the best cut into exactly ``n_clusters``.
 
     Also returns the least costs of cuts into 1, 2, … clusters, infinite where there is none; if the
-    last of them is, or if there are fewer than ``n_clusters``, no cut into so many exists.
+    last of them is, or if there are fewer than ``n_clusters``, there is no such cut.
 
     The table of a node, the least cost for each number of clusters, is made from those of its
     children, joined one after another. In a depth-first walk backwards the tables that are waiting

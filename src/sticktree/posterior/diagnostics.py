@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.posterior.draws import Posterior
 
@@ -15,6 +17,8 @@ __all__ = [
     "ConvergenceWarning",
     "Diagnosis",
     "Verdict",
+    "agreement",
+    "convergence",
     "diagnose",
     "r_hat_text",
     "scalar_name",
@@ -33,8 +37,14 @@ NAMES = {
 }
 
 
+Key = TypeVar("Key")
+
+
 class ConvergenceWarning(UserWarning):
     """The chains of a fit do not agree."""
+
+
+Agreement = Literal["agree", "nearly agree", "disagree", "cannot tell"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class Verdict:
         The same in words, with the figures behind it.
     """
 
-    agreement: Literal["agree", "nearly agree", "disagree", "cannot tell"]
+    agreement: Agreement
     tone: Literal["good", "doubtful", "bad"]
     text: str
 
@@ -90,11 +100,12 @@ class Diagnosis:
                 f"be at most {limit:g}; {n_above} of {len(self.r_hat)} scalars "
                 f"{'is' if n_above == 1 else 'are'} above that. Run longer"
             )
-            if known[worst] > R_HAT_FAR:
+            judged = agreement(known[worst], limit)
+            if judged == "disagree":
                 text = f"The chains disagree: {text}, and do not rely on this tree yet."
-                return Verdict("disagree", "bad", text)
+                return Verdict(judged, "bad", text)
             text = f"The chains nearly agree: {text}: details may still change."
-            return Verdict("nearly agree", "doubtful", text)
+            return Verdict(judged, "doubtful", text)
         text = "The chains agree"
         if worst is not None:
             text += f": the largest R-hat is {known[worst]:.2f} ({scalar_name(worst)})"
@@ -121,21 +132,44 @@ class Diagnosis:
 
 def diagnose(posterior: Posterior) -> Diagnosis:
     """Compute R-hat (from two chains on) and effective sample sizes of the posterior's scalars."""
+    return Diagnosis(*convergence(posterior.columns() if posterior.n_draws >= 4 else {}))
+
+
+def convergence(
+    scalars: Mapping[Key, npt.NDArray[Any]],
+) -> tuple[dict[Key, float], dict[Key, float]]:
+    """Return R-hat (from two chains on) and effective sample size of each scalar that varies.
+
+    Scalars have shape (chains, draws), with at least four draws.
+    """
     from arviz_stats.base import array_stats  # type: ignore[attr-defined]
 
     statistics: Any = array_stats
     r_hat, ess = {}, {}
-    if posterior.n_draws >= 4:
-        for name, values in posterior.columns().items():
-            column = values.astype(np.float64)
-            if np.ptp(column) == 0:
-                continue
-            ess[name] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
-            if posterior.n_chains > 1:
-                # Chains that are constant, each at its own value, have an infinite R-hat.
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
-    return Diagnosis(r_hat, ess)
+    for name, values in scalars.items():
+        column = values.astype(np.float64)
+        if np.ptp(column) == 0:
+            continue
+        ess[name] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
+        if len(column) > 1:
+            # Chains that are constant, each at its own value, have an infinite R-hat.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
+    return r_hat, ess
+
+
+def agreement(r_hat: float, limit: float = R_HAT_LIMIT) -> Agreement:
+    """Judge by one R-hat, or a ratio like it, whether chains agree.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.diagnostics import agreement
+    >>> [agreement(r_hat) for r_hat in (1.01, 1.06, 1.21)]
+    ['agree', 'nearly agree', 'disagree']
+    """
+    if not r_hat > limit:
+        return "agree"
+    return "disagree" if r_hat > R_HAT_FAR else "nearly agree"
 
 
 def scalar_name(label: str) -> str:

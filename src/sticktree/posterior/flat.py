@@ -72,6 +72,7 @@ def flat_clustering(
     tree: Tree | None = None,
     nested: bool = False,
     rng: np.random.Generator | None = None,
+    max_steps: int = ALL_STEPS,
 ) -> IntArray:
     """Return the flat clustering that minimises the posterior expected loss.
 
@@ -90,6 +91,8 @@ def flat_clustering(
         Take the best cut of the tree itself, so that every cluster is one of its branches.
     rng : numpy.random.Generator, optional
         Orders in which the search goes over the data; by default always the same.
+    max_steps : int, default=1_000_000_000
+        Bound on the work of the search, about a second and a half.
 
     Returns
     -------
@@ -146,7 +149,7 @@ def flat_clustering(
         starts.append(as_clustering(cut, n_data))
     order = np.argsort(expected_losses(np.array(starts), draws, loss), kind="stable")
     starts = [starts[k] for k in order]
-    found = search(draws, loss, starts, n_clusters, rng)
+    found = search(draws, loss, starts, n_clusters, rng, max_steps=max_steps)
     right = [z for z in starts + found if n_clusters in (None, np.unique(z).size)]
     if not right:
         raise ValueError(
@@ -261,6 +264,9 @@ def search(
     starts: Sequence[IntArray],
     n_clusters: int | None,
     rng: np.random.Generator,
+    *,
+    max_steps: int = ALL_STEPS,
+    sweep_steps: int = SWEEP_STEPS,
 ) -> list[IntArray]:
     """Return what the search finds from each start, and from some random ones.
 
@@ -273,10 +279,10 @@ def search(
     # Where draws disagree, the best clustering may have more clusters than any of them.
     n_slots = max(2 * most + 8, n_clusters or 0, *(int(z.max()) + 1 for z in starts))
     n_slots = min(n_data, n_slots)
-    n_used = min(n_draws, max(SWEEP_STEPS // (n_data * n_slots), MIN_DRAWS))
+    n_used = min(n_draws, max(sweep_steps // (n_data * n_slots), MIN_DRAWS))
     n_used = min(n_used, MAX_COUNTS // (most * n_slots))
     steps = n_used * n_data * n_slots
-    if n_used < min(n_draws, MIN_DRAWS) or steps > ALL_STEPS:
+    if n_used < min(n_draws, MIN_DRAWS) or steps > max_steps:
         fixed = n_clusters is not None
         right = (z for z in starts if n_clusters in (None, int(z.max()) + 1))
         return [found for z in islice(right, 1) for found in _search_nearby(draws, loss, z, fixed)]
@@ -284,7 +290,7 @@ def search(
         draws = draws[spread(range(n_draws), n_used)]
     table = _Table(draws, loss, n_slots, n_clusters, rng)
     nowhere = np.full(n_data, NULL, dtype=np.int32)
-    n_sweeps = min(MAX_SWEEPS, ALL_STEPS / steps)
+    n_sweeps = min(MAX_SWEEPS, max_steps / steps)
     every = [*starts, *[nowhere] * N_RANDOM][: max(1, int(n_sweeps / START_SWEEPS))]
     return [table.descend(start, n_sweeps / len(every)) for start in every]
 

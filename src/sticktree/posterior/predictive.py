@@ -8,6 +8,7 @@ numbers, is left out of the answer, with a warning that names it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,7 +81,7 @@ class PosteriorPredictive:
         none 0.
         """
         total, asked = np.full(x.shape[0], -np.inf), _Asked(self)
-        with one_thread():
+        with _quietly():
             for predictive in asked.each():
                 density = asked.log_density(predictive, x)
                 if density is not None:
@@ -98,7 +99,7 @@ class PosteriorPredictive:
         """
         totals = [np.zeros((len(x), int(labels.max()) + 1)) for labels in clusters.values()]
         asked = _Asked(self)
-        with one_thread():
+        with _quietly():
             for predictive in asked.each():
                 shares = asked.responsibilities(predictive, x)
                 if shares is None:
@@ -110,21 +111,24 @@ class PosteriorPredictive:
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` rows, each from the predictive distribution of a draw chosen at random."""
-        which = np.sort(rng.integers(len(self.draws), size=n))
-        chosen, counts = np.unique(which, return_counts=True)
-        used = PosteriorPredictive([self.draws[k] for k in chosen], self.model, self.data)
-        asked, rows, missing = _Asked(used), [np.empty((0, self.data.shape[1]))], 0
-        with one_thread():
-            for predictive, count in zip(asked.each(), counts.tolist(), strict=True):
-                if asked.leave_out_unless_sound(predictive):
-                    rows.append(predictive.sample(count, rng))
-                else:
-                    missing += count
-        if missing:
-            left = [numbered for numbered in self.draws if numbered not in asked.left_out]
-            rows.append(PosteriorPredictive(left, self.model, self.data).sample(missing, rng))
-        if n:
-            asked.finished(at_least=0 if missing else 1)
+        left, left_out, wanted = list(self.draws), list[NumberedDraw](), n
+        rows = [np.empty((0, self.data.shape[1]))]
+        while wanted:
+            if not left:
+                raise _no_sound_draw(len(self.draws))
+            which = np.sort(rng.integers(len(left), size=wanted))
+            chosen, counts = np.unique(which, return_counts=True)
+            asked = _Asked(PosteriorPredictive([left[k] for k in chosen], self.model, self.data))
+            wanted = 0
+            with _quietly():
+                for predictive, count in zip(asked.each(), counts.tolist(), strict=True):
+                    if asked.leave_out_unless_sound(predictive):
+                        rows.append(predictive.sample(count, rng))
+                    else:
+                        wanted += count
+            left = [numbered for numbered in left if numbered not in asked.left_out]
+            left_out += asked.left_out
+        _warn_of(left_out, len(self.draws))
         return rng.permutation(np.concatenate(rows))
 
     def imputed(self, x: FloatArray) -> FloatArray:
@@ -135,7 +139,7 @@ class PosteriorPredictive:
         rows = np.flatnonzero(np.isnan(x).any(axis=1))
         part, out = x[rows], x.copy()
         mean, total, asked = np.zeros_like(part), np.full(rows.size, -np.inf), _Asked(self)
-        with one_thread():
+        with _quietly():
             for predictive in asked.each():
                 density = asked.log_density(predictive, part)
                 if density is None:
@@ -155,7 +159,7 @@ class PosteriorPredictive:
         rows = np.flatnonzero(np.isnan(x).any(axis=1))
         part, out = x[rows], np.repeat(x[None], n, axis=0)
         total, asked = np.full(rows.size, -np.inf), _Asked(self)
-        with one_thread():
+        with _quietly():
             for predictive in asked.each():
                 density = asked.log_density(predictive, part)
                 if density is None:
@@ -169,7 +173,7 @@ class PosteriorPredictive:
     def leave_one_out(self) -> FloatArray:
         """Return log p(y_i | all other rows) at every draw, shape (draws, N)."""
         found, asked = [], _Asked(self)
-        with one_thread():
+        with _quietly():
             for predictive in asked.each():
                 density = asked.usable(predictive, predictive.leave_one_out())
                 if density is not None:
@@ -226,24 +230,39 @@ class _Asked:
             self.left_out.append(self.numbered)
         return sound
 
-    def finished(self, at_least: int = 1) -> int:
+    def finished(self) -> int:
         """Return how many draws have answered; warn of those left out, or raise if none is left."""
         n_used = len(self.predictive.draws) - len(self.left_out)
-        if n_used < at_least:
-            raise ValueError(
-                f"none of the {len(self.predictive.draws)} draws has a finite predictive density: "
-                "their parameters have left the range of floating-point numbers; fit again, with "
-                "narrower priors"
-            )
-        if self.left_out:
-            named = ", ".join(map(str, self.left_out[:MOST_NAMED]))
-            more = ", …" if len(self.left_out) > MOST_NAMED else ""
-            warn_caller(
-                f"{len(self.left_out)} of {len(self.predictive.draws)} draws are left out of the "
-                f"answer, as their predictive density is not finite: {named}{more}",
-                RuntimeWarning,
-            )
+        if not n_used:
+            raise _no_sound_draw(len(self.predictive.draws))
+        _warn_of(self.left_out, len(self.predictive.draws))
         return n_used
+
+
+def _warn_of(left_out: Sequence[NumberedDraw], n_draws: int) -> None:
+    """Warn of draws that are left out, if there are any."""
+    if left_out:
+        named = ", ".join(map(str, left_out[:MOST_NAMED]))
+        more = ", …" if len(left_out) > MOST_NAMED else ""
+        warn_caller(
+            f"{len(left_out)} of {n_draws} draws are left out of the answer, as their predictive "
+            f"density is not finite: {named}{more}",
+            RuntimeWarning,
+        )
+
+
+def _no_sound_draw(n_draws: int) -> ValueError:
+    return ValueError(
+        f"none of the {n_draws} draws has a finite predictive density: their parameters have left "
+        "the range of floating-point numbers; fit again, with narrower priors"
+    )
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Use one thread, and let numbers overflow: what comes of it is looked at afterwards."""
+    with one_thread(), np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        yield
 
 
 def _shares_of_clusters(

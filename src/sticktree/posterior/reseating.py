@@ -134,7 +134,7 @@ def value(seats: Seats, growth: FloatArray) -> float:
 def merge(seats: Seats, growth: FloatArray, n_clusters: int) -> None:
     """Merge the best pair of clusters, again and again.
 
-    Stops at so many clusters; or, if that is NULL, when no merger lowers the sum.
+    Stops at ``n_clusters``; or, if that is NULL, when no merger lowers the sum.
     """
     n_slots = seats.size.size
     n_now = 0

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
 from sticktree.engine.draw import Draw
 from sticktree.posterior.clusterings import spread
+from sticktree.posterior.diagnostics import R_HAT_LIMIT, agreement, convergence, r_hat_text
 from sticktree.posterior.draws import Posterior
 
 __all__ = ["TreeSpace", "tree_space"]
-
-N_PAIRS = 2_000
-"""Pairs of data whose meetings are compared."""
 
 N_REFERENCES = 20
 """Draws to which the distances of all draws are followed."""
@@ -56,36 +53,36 @@ class TreeSpace:
     n_chains: int
     n_draws: int
 
-    def agrees(self, limit: float = 1.05) -> bool | None:
-        """Tell whether the chains agree on the tree; None if there is nothing to compare."""
+    def agrees(self, limit: float = R_HAT_LIMIT) -> bool | None:
+        """Return whether the chains agree on the tree; None if there is nothing to compare."""
         if math.isnan(self.ratio):
             return None
         return self.ratio <= limit and not self.r_hat > limit
 
-    def in_words(self, limit: float = 1.05) -> str:
+    def in_words(self, limit: float = R_HAT_LIMIT) -> str:
         """Return a sentence that says whether the chains agree, and what to do if not."""
-        agrees = self.agrees(limit)
-        if agrees is None:
+        if math.isnan(self.ratio):
             few = "one chain only" if self.n_chains < 2 else "too few draws"
             return (
-                f"{few}: whether chains agree on the tree cannot be said "
+                f"{few}: whether chains agree on the tree cannot be judged "
                 f"(two draws of a chain are {self.within:.3f} apart)"
             )
-        numbers = f"ratio {self.ratio:.2f}"
+        numbers = f"ratio {r_hat_text(self.ratio, limit)}"
         if not math.isnan(self.r_hat):
-            numbers += f", R-hat {self.r_hat:.2f}"
-        if agrees:
+            numbers += f", R-hat {r_hat_text(self.r_hat, limit)}"
+        judged = agreement(np.fmax(self.ratio, self.r_hat), limit)
+        if judged == "agree":
             return (
                 "chains agree: trees of different chains are as near to each other as those of one "
                 f"({numbers})"
             )
         return (
-            "chains disagree: trees of different chains differ more than those of one "
+            f"chains {judged}: trees of different chains differ more than those of one "
             f"({numbers}, where at most {limit:g} would be fine); run longer"
         )
 
 
-def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
+def tree_space(posterior: Posterior, n_draws: int = 100, *, n_pairs: int = 2_000) -> TreeSpace:
     """Compare the trees of a posterior within chains and between them.
 
     Parameters
@@ -94,6 +91,8 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
         Draws of one or several chains.
     n_draws : int
         Draws of each chain that are compared, spread evenly; only those that have labels.
+    n_pairs : int
+        Pairs of data whose meetings are compared, a fixed random sample.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
             "a chain without"
         )
     chains = [spread(chain[:n_known], min(n_draws, n_known)) for chain in chains]
-    levels = _meeting_levels(chains, posterior.depth)
+    levels = _meeting_levels(chains, posterior.depth, n_pairs)
     n_chains, n_draws, _ = levels.shape
     squared = _squared_distances(levels.reshape(n_chains * n_draws, -1))
     chain = np.repeat(np.arange(n_chains), n_draws)
@@ -133,7 +132,7 @@ def tree_space(posterior: Posterior, n_draws: int = 100) -> TreeSpace:
     )
 
 
-def _meeting_levels(chains: list[list[Draw]], depth: int) -> FloatArray:
+def _meeting_levels(chains: list[list[Draw]], depth: int, n_pairs: int) -> FloatArray:
     """Return where a sample of pairs meets in every draw, by depth: chains × draws × pairs."""
     from sticktree.tree.walk import meeting_nodes
 
@@ -141,9 +140,9 @@ def _meeting_levels(chains: list[list[Draw]], depth: int) -> FloatArray:
     if n_data < 2:
         return np.zeros((len(chains), n_draws, 1))
     rng = np.random.default_rng(0)
-    i = rng.integers(n_data, size=N_PAIRS)
-    j = (i + rng.integers(1, n_data, size=N_PAIRS)) % n_data
-    levels = np.empty((len(chains), n_draws, N_PAIRS))
+    i = rng.integers(n_data, size=n_pairs)
+    j = (i + rng.integers(1, n_data, size=n_pairs)) % n_data
+    levels = np.empty((len(chains), n_draws, n_pairs))
     for c, chain in enumerate(chains):
         for s, draw in enumerate(chain):
             first, second = (draw.leaf[rows].astype(np.int32) for rows in (i, j))
@@ -169,21 +168,9 @@ def _ratio(every: float, within: float) -> float:
 
 def _of_distances(distance: FloatArray) -> tuple[float, float]:
     """Return R-hat and effective sample size of distances to reference draws."""
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    statistics: Any = array_stats
-    _, n_chains, n_draws = distance.shape
-    if n_draws < 4:
+    if distance.shape[2] < 4:
         return math.nan, math.nan
-    r_hat, ess = [], []
-    for traces in spread(list(distance), N_REFERENCES):
-        if np.ptp(traces) == 0:
-            continue
-        ess.append(float(statistics.ess(traces, chain_axis=0, draw_axis=1)))
-        if n_chains > 1:
-            # Chains that are constant, each at its own value, have an infinite R-hat.
-            with np.errstate(divide="ignore", invalid="ignore"):
-                r_hat.append(float(statistics.rhat(traces, chain_axis=0, draw_axis=1)))
+    r_hat, ess = convergence(dict(enumerate(spread(list(distance), N_REFERENCES))))
     # A chain that is apart shows best in the distances to its own draws.
-    worst = max((value for value in r_hat if not math.isnan(value)), default=math.nan)
-    return worst, float(np.median(ess)) if ess else math.nan
+    worst = max((value for value in r_hat.values() if not math.isnan(value)), default=math.nan)
+    return worst, float(np.median(list(ess.values()))) if ess else math.nan

@@ -103,9 +103,7 @@ def _picture(tree: Tree) -> str:
     top, bottom = 6 + (tree.time[above] - first) * down, 6 + (tree.time - first) * down
     top[0] = 0.0
     across = WIDTH / tree.n_data
-    # Data in the order of the tree; a branch begins where those before it end.
-    position = np.sort(tree.preorder[tree.leaf])
-    left, width = np.searchsorted(position, tree.preorder) * across, tree.count * across
+    left, width = tree.data_start * across, tree.count * across
     shade = np.where(tree.rank % 2, 0.75, 0.55)
     if tree.support is not None:
         shade = 0.2 + 0.7 * np.nan_to_num(tree.support, nan=0.0)

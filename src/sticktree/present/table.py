@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.present.words import number, shortened
 
-__all__ = ["Table", "Trait", "standardised"]
+__all__ = ["Table", "Trait", "principal_axes", "standardised"]
 
 LEAST_SDS = 0.5  # from the overall mean, for a column to be worth a word
 LEAST_EXCESS = 0.15  # of a category's share over that in all rows
@@ -31,6 +32,35 @@ def standardised(values: FloatArray) -> FloatArray:
     spread = np.sqrt((np.where(seen, part, 0.0) ** 2).sum(axis=0) / count)
     flat = spread <= 1e-12
     return np.where(seen, np.where(flat, 0.0, part / np.where(flat, 1.0, spread)), np.nan)
+
+
+def principal_axes(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return rows on their first two principal axes.
+
+    Returns
+    -------
+    places : float array, shape (N, 2)
+    share : float array, shape (2,)
+        The share of the variance on each axis.
+    direction : float array, shape (D, 2)
+        The axes, of length 1; 0 where there is no second one.
+    """
+    x = x - x.mean(axis=0)
+    variance, direction = np.zeros(2), np.zeros((x.shape[1], 2))
+    with one_thread():
+        if x.shape[1] <= len(x):
+            values, vectors = np.linalg.eigh(x.T @ x)
+            values, vectors = values[::-1], vectors[:, ::-1]
+        else:
+            _, size, transposed = np.linalg.svd(x, full_matrices=False)
+            values, vectors = size**2, transposed.T
+    n_axes = min(2, values.size)
+    variance[:n_axes] = np.maximum(values[:n_axes], 0.0)
+    direction[:, :n_axes] = vectors[:, :n_axes]
+    # The sign of an axis is free: its largest entry is positive, so that pictures stay alike.
+    largest = direction[np.abs(direction).argmax(axis=0), [0, 1]]
+    direction *= np.where(largest < 0, -1.0, 1.0)
+    return x @ direction, variance / max(float((x**2).sum()), 1e-300), direction
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sticktree.checks import FloatArray, check_generator
-from sticktree.processes.laws import TreeLaw
+from sticktree.processes.laws import EMPTY, TreeLaw
 from sticktree.processes.restaurant import NestedRestaurant
 from sticktree.processes.transitions import GaussianTransition, TransitionOperator
-from sticktree.tree import NULL, Tree
+from sticktree.tree import Tree
 
 __all__ = ["DiffusionModel", "Simulation"]
 
@@ -82,7 +82,7 @@ class DiffusionModel:
         """Draw ``n`` data with their tree and the locations of its nodes."""
         check_generator(rng)
         nothing = np.empty((0, self.transition.dimension))
-        root = Simulation(nothing, Tree([NULL]), self.transition.sample_root(rng))
+        root = Simulation(nothing, EMPTY, self.transition.sample_root(rng))
         return self.extend(root, n, rng)
 
     def extend(self, simulation: Simulation, n: int, rng: np.random.Generator) -> Simulation:

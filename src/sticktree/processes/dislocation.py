@@ -27,6 +27,7 @@ from sticktree.checks import (
     check_positive,
     is_real,
 )
+from sticktree.errors import ParameterError
 
 __all__ = [
     "BetaSplit",
@@ -96,8 +97,12 @@ def frag(masses: Masses, parts: Sequence[Masses]) -> Masses:
     Masses([0.4, 0.3, 0.3], n_blocks=3, remainder=0)
     """
     if len(parts) != len(masses):
-        raise ValueError(
-            f"parts must hold one Masses per block: {len(masses)} blocks, got {len(parts)}"
+        raise ParameterError(
+            "parts",
+            parts,
+            f"one Masses per block: {len(masses)} blocks",
+            verb="hold",
+            shown=f"{len(parts)}",
         )
     pieces = [mass * part.values for mass, part in zip(masses.values, parts, strict=True)]
     lost = sum(mass * part.remainder for mass, part in zip(masses.values, parts, strict=True))
@@ -177,9 +182,10 @@ class PoissonDirichlet(Dislocation):
         elif is_real(concentration) and concentration > -self.discount:
             self.concentration = float(concentration)
         else:
-            raise ValueError(
-                f"concentration must be a number greater than {-self.discount:g}, the discount "
-                f"below 0, got {concentration!r}"
+            raise ParameterError(
+                "concentration",
+                concentration,
+                f"a number greater than {-self.discount:g}, the discount below 0",
             )
         self.max_pieces = check_integer("max_pieces", max_pieces, minimum=1)
 
@@ -264,8 +270,8 @@ class CallableSplit(Dislocation):
 
     def __init__(self, proportions: Callable[[np.random.Generator], npt.ArrayLike]) -> None:
         if not callable(proportions):
-            raise ValueError(
-                f"proportions must be a callable that takes a numpy Generator, got {proportions!r}"
+            raise ParameterError(
+                "proportions", proportions, "a callable that takes a numpy Generator"
             )
         self.proportions = proportions
 

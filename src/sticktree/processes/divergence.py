@@ -24,6 +24,7 @@ __all__ = [
     "DiffusionDivergence",
     "Divergence",
     "LogDivergence",
+    "NestedLaw",
     "resolve_concentration",
 ]
 
@@ -233,3 +234,37 @@ def _alpha(concentration: ConcentrationLike, depth: int | None, name: str) -> Fl
 def _check_depth(depth: int | None, given: int, name: str) -> None:
     if depth is not None and depth != given:
         raise ValueError(f"depth is {depth}, but {name} has {given} steps")
+
+
+class NestedLaw:
+    """A law over trees with the same kind of choice at every level; the base of those that follow.
+
+    Parameters
+    ----------
+    concentration : float, array, callable or Divergence
+        α(l) > −d for every level; see :func:`resolve_concentration`.
+    depth : int, optional
+        How often data choose a branch; not needed where ``concentration`` is an array.
+    discount : float, default=0
+        The Pitman–Yor discount d in [0, 1).
+    """
+
+    def __init__(
+        self,
+        concentration: ConcentrationLike,
+        depth: int | None = None,
+        *,
+        discount: float = 0.0,
+    ) -> None:
+        self.discount = check_discount(discount)
+        self.concentration = resolve_concentration(concentration, depth, discount=self.discount)
+
+    @property
+    def depth(self) -> int:
+        """Number of levels of its trees below the root."""
+        return self.concentration.depth
+
+    def __repr__(self) -> str:
+        """Return the concentrations and the discount."""
+        alpha = self.concentration.alpha.round(4).tolist()
+        return f"{type(self).__name__}({alpha}, discount={self.discount:g})"

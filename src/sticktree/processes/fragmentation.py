@@ -17,6 +17,7 @@ from sticktree.checks import (
     check_positive,
     is_integer,
 )
+from sticktree.errors import ParameterError
 from sticktree.processes.dislocation import Dislocation, Masses
 from sticktree.processes.mass_tree import MassTree, break_recursively
 
@@ -41,9 +42,7 @@ class Fragmentation:
     def masses(self, step: int) -> Masses:
         """Return π after ``step`` splits."""
         if not is_integer(step) or not 0 <= step <= self.times.size:
-            raise ValueError(
-                f"step must be an integer between 0 and {self.times.size}, got {step!r}"
-            )
+            raise ParameterError("step", step, f"an integer between 0 and {self.times.size}")
         return self.mass_tree.masses(step)
 
     def at(self, time: float) -> Masses:
@@ -80,12 +79,16 @@ class FragmentationChain:
     ) -> None:
         laws = list(dislocation) if isinstance(dislocation, Sequence) else [dislocation]
         if not laws:
-            raise ValueError("dislocation must hold at least one law, got an empty sequence")
+            raise ParameterError(
+                "dislocation",
+                dislocation,
+                "at least one law",
+                verb="hold",
+                shown="an empty sequence",
+            )
         for law in laws:
             if not isinstance(law, Dislocation):
-                raise ValueError(
-                    f"dislocation must be a Dislocation or a list of them, got {law!r}"
-                )
+                raise ParameterError("dislocation", law, "a Dislocation or a list of them")
         self.dislocation = laws if isinstance(dislocation, Sequence) else dislocation
         self.splitting_times = splitting_times
 
@@ -107,9 +110,11 @@ class FragmentationChain:
         if isinstance(self.dislocation, Dislocation):
             return [self.dislocation] * n_steps
         if len(self.dislocation) < n_steps:
-            raise ValueError(
-                f"n_steps must be at most {len(self.dislocation)}, the number of dislocation laws, "
-                f"got {n_steps}"
+            raise ParameterError(
+                "n_steps",
+                n_steps,
+                f"at most {len(self.dislocation)}, the number of dislocation laws",
+                shown=f"{n_steps}",
             )
         return list(self.dislocation[:n_steps])
 

@@ -10,9 +10,13 @@ from typing import Protocol
 import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.tree import Tree
+from sticktree.tree import NULL, Tree
 
-__all__ = ["NextDatum", "TreeLaw", "enumerate_trees", "set_partitions"]
+__all__ = ["EMPTY", "NextDatum", "TreeLaw", "enumerate_trees", "set_partitions"]
+
+
+EMPTY = Tree([NULL])
+"""A root without data, where every tree begins."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.errors import ParameterError
 from sticktree.processes.dislocation import Dislocation, Masses
 from sticktree.tree import NULL, Tree
 
@@ -55,9 +56,12 @@ class MassTree:
         for name in ("mass", "own", "unbroken", "n_sticks"):
             array = getattr(self, name)
             if array.shape != (self.tree.n_nodes,):
-                raise ValueError(
-                    f"{name} must have one entry per node ({self.tree.n_nodes}), "
-                    f"got shape {array.shape}"
+                raise ParameterError(
+                    name,
+                    array.shape,
+                    f"one entry per node ({self.tree.n_nodes})",
+                    verb="have",
+                    shown=f"shape {array.shape}",
                 )
             array.setflags(write=False)
         wrong = np.flatnonzero((self.n_sticks < 0) | (self.n_sticks > self.tree.n_children))

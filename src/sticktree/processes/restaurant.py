@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
-from sticktree.checks import FloatArray, check_discount, check_generator, check_integer
-from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
-from sticktree.processes.laws import NextDatum, check_levels
-from sticktree.tree import NULL, Tree
+from sticktree.checks import FloatArray, check_generator, check_integer
+from sticktree.processes.divergence import NestedLaw
+from sticktree.processes.laws import EMPTY, NextDatum, check_levels
+from sticktree.tree import Tree
 
 __all__ = ["NestedRestaurant"]
 
 
-class NestedRestaurant:
+class NestedRestaurant(NestedLaw):
     """The nested Chinese restaurant process over trees of a fixed depth.
 
     At a node of level l with n data, the next datum goes to child k with probability
@@ -40,26 +40,6 @@ class NestedRestaurant:
     (30, True)
     """
 
-    def __init__(
-        self,
-        concentration: ConcentrationLike,
-        depth: int | None = None,
-        *,
-        discount: float = 0.0,
-    ) -> None:
-        self.discount = check_discount(discount)
-        self.concentration = resolve_concentration(concentration, depth, discount=self.discount)
-
-    @property
-    def depth(self) -> int:
-        """Number of levels of its trees below the root."""
-        return self.concentration.depth
-
-    def __repr__(self) -> str:
-        """Return the concentrations and the discount."""
-        alpha = self.concentration.alpha.round(4).tolist()
-        return f"NestedRestaurant({alpha}, discount={self.discount:g})"
-
     def sample(self, n: int, rng: np.random.Generator, tree: Tree | None = None) -> Tree:
         """Seat ``n`` data one after another, in an empty restaurant or behind those of ``tree``.
 
@@ -69,7 +49,7 @@ class NestedRestaurant:
 
         n = check_integer("n", n, minimum=0)
         check_generator(rng)
-        tree = Tree([NULL]) if tree is None else tree
+        tree = EMPTY if tree is None else tree
         check_levels(tree, self.depth)
         leaf = np.concatenate([tree.leaf, np.empty(n, dtype=np.int32)])
         nodes, n_nodes = seat(

@@ -9,22 +9,22 @@ import numpy as np
 from sticktree.checks import (
     FloatArray,
     IntArray,
-    check_discount,
     check_fraction,
     check_generator,
     check_integer,
 )
+from sticktree.errors import ParameterError
 from sticktree.processes.dislocation import PoissonDirichlet
-from sticktree.processes.divergence import ConcentrationLike, resolve_concentration
+from sticktree.processes.divergence import NestedLaw
 from sticktree.processes.laws import check_levels, check_occupied
 from sticktree.processes.mass_tree import MassTree, break_recursively, masses_from_fractions
 from sticktree.tree import Tree
-from sticktree.tree.arrays import nodes_by_level
+from sticktree.tree.arrays import accumulate_upward, nodes_by_level
 
 __all__ = ["RecursiveSticks"]
 
 
-class RecursiveSticks:
+class RecursiveSticks(NestedLaw):
     """The Dirichlet fragmentation process by recursive stick breaking.
 
     At level l, ν[ωk] ~ Beta(1 − d, α(l) + k d) and π[ωk] = π[ω]·ν[ωk]·Π_{j<k}(1 − ν[ωj]). Data that
@@ -45,21 +45,6 @@ class RecursiveSticks:
     >>> law.sample_paths(1000, rng, sticks).tree.n_data
     1000
     """
-
-    def __init__(
-        self,
-        concentration: ConcentrationLike,
-        depth: int | None = None,
-        *,
-        discount: float = 0.0,
-    ) -> None:
-        self.discount = check_discount(discount)
-        self.concentration = resolve_concentration(concentration, depth, discount=self.discount)
-
-    @property
-    def depth(self) -> int:
-        """Number of levels of its trees below the root."""
-        return self.concentration.depth
 
     def sample(self, rng: np.random.Generator, truncation: float = 1e-4) -> MassTree:
         """Break the unit stick down to the last level.
@@ -104,7 +89,9 @@ class RecursiveSticks:
         rng.shuffle(leaf)
         tree = sticks.tree
         everyone = np.concatenate([tree.leaf, leaf])
-        with_data = Tree(tree.parent, everyone, level=tree.level)
+        here = np.bincount(leaf, minlength=tree.n_nodes).astype(np.int32)
+        count = tree.count + accumulate_upward(here, tree.parent, tree.nodes_by_level)
+        with_data = Tree.from_trusted(tree.parent, everyone, tree.level, count)
         return MassTree(with_data, sticks.mass, sticks.own, sticks.unbroken, sticks.n_sticks)
 
     def _break_for(
@@ -142,8 +129,9 @@ class RecursiveSticks:
         inner = new[level[new] < self.depth]
         unbroken[inner] = mass[inner] * left[inner]
         own = np.append(sticks.own, np.where(level[new] == self.depth, mass[new], 0.0))
-        larger = Tree(parent, tree.leaf, level=level)
-        n_sticks = np.append(sticks.n_sticks, np.zeros(new.size, dtype=np.int32))
+        nothing = np.zeros(new.size, dtype=np.int32)
+        larger = Tree.from_trusted(parent, tree.leaf, level, np.append(tree.count, nothing))
+        n_sticks = np.append(sticks.n_sticks, nothing)
         return MassTree(larger, mass, own, unbroken, n_sticks), seats
 
     def redraw(
@@ -169,7 +157,7 @@ class RecursiveSticks:
         """
         check_generator(rng)
         if order not in ("tables", "sticks"):
-            raise ValueError(f'order must be "tables" or "sticks", got {order!r}')
+            raise ParameterError("order", order, '"tables" or "sticks"')
         if isinstance(tree, MassTree):
             n_sticks, tree = tree.n_sticks, tree.tree
         elif order == "sticks":

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from sticktree.checks import FloatArray, as_numbers, check_integer, check_positive
+from sticktree.errors import ParameterError
 
 __all__ = ["GaussianTransition", "TransitionOperator"]
 
@@ -97,17 +98,15 @@ class GaussianTransition(TransitionOperator):
         if level_scales is not None and not callable(level_scales):
             self.level_scales = as_numbers("level_scales", level_scales)
             if self.level_scales.ndim != 1:
-                raise ValueError(
-                    f"level_scales must have one number per level, got {level_scales!r}"
+                raise ParameterError(
+                    "level_scales", level_scales, "one number per level", verb="have"
                 )
             for level in range(self.level_scales.size):
                 self.scale(level)
         self.noise = check_positive("noise", noise, zero=True)
         centre = as_numbers("mean", mean)
         if centre.shape not in ((), (self.dimension,)) or not np.isfinite(centre).all():
-            raise ValueError(
-                f"mean must be finite, one number or {self.dimension} of them, got {mean!r}"
-            )
+            raise ParameterError("mean", mean, f"finite, one number or {self.dimension} of them")
         self.mean = np.broadcast_to(centre, (self.dimension,))
 
     @property
@@ -125,9 +124,12 @@ class GaussianTransition(TransitionOperator):
             return check_positive(f"level_scales({level})", self.level_scales(level))
         scales = np.asarray(self.level_scales)
         if level >= scales.size:
-            raise ValueError(
-                f"level_scales must have {level + 1} entries, for levels 0 to {level}, "
-                f"got {scales.size}"
+            raise ParameterError(
+                "level_scales",
+                scales.size,
+                f"{level + 1} entries, for levels 0 to {level}",
+                verb="have",
+                shown=f"{scales.size}",
             )
         return check_positive(f"level_scales[{level}]", float(scales[level]))
 
@@ -180,7 +182,7 @@ class GaussianTransition(TransitionOperator):
 
 def _covariance(covariance: float | npt.ArrayLike) -> FloatArray:
     valid = "a positive number, a vector of them, or a symmetric positive definite matrix"
-    problem = ValueError(f"covariance must be {valid}, got {covariance!r}")
+    problem = ParameterError("covariance", covariance, valid)
     try:
         sigma = as_numbers("covariance", covariance)
     except ValueError:

@@ -18,8 +18,9 @@ from sticktree.checks import (
     check_positive,
     is_real,
 )
+from sticktree.errors import ParameterError
 from sticktree.processes.dislocation import PoissonDirichlet
-from sticktree.processes.laws import NextDatum, check_expanded, check_occupied
+from sticktree.processes.laws import EMPTY, NextDatum, check_expanded, check_occupied
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import NULL, Tree
 
@@ -53,9 +54,7 @@ class TreeStickBreaking:
     def __init__(self, alpha: float, decay: float = 0.5, gamma: float = 1.0) -> None:
         self.alpha = check_positive("alpha", alpha)
         if not is_real(decay) or not 0 < decay <= 1:
-            raise ValueError(
-                f"decay must be a number strictly between 0 and 1, or 1, got {decay!r}"
-            )
+            raise ParameterError("decay", decay, "a number strictly between 0 and 1, or 1")
         self.decay = float(decay)
         self.gamma = check_positive("gamma", gamma)
 
@@ -97,7 +96,7 @@ class TreeStickBreaking:
         """
         n = check_integer("n", n, minimum=0)
         check_generator(rng)
-        tree = Tree([NULL]) if tree is None else tree
+        tree = EMPTY if tree is None else tree
         check_expanded(tree)
         check_occupied(tree)
         parent = [tree.parent]

@@ -46,15 +46,13 @@ class Branches:
         tree = tree.pruned()
         position = tree.preorder.astype(np.int64)
         node_at = np.argsort(position)
-        of_row = position[tree.leaf]
-        order = np.argsort(of_row, kind="stable")
         parent = np.full(tree.n_nodes, -1, dtype=np.int64)
         parent[1:] = position[tree.parent[node_at[1:]]]
         count = tree.count[node_at].astype(np.int64)
         return cls(
-            order,
+            tree.data_order.astype(np.int64),
             parent,
-            np.searchsorted(of_row[order], np.arange(tree.n_nodes)),
+            tree.data_start[node_at].astype(np.int64),
             count,
             tree.time[node_at],
             None if tree.support is None else tree.support[node_at],

@@ -17,7 +17,7 @@ from sticktree.report.markup import attribute, plain, table
 __all__ = ["convergence"]
 
 Scalars = dict[str, npt.NDArray[Any]]
-"""Numbers of every draw, each of shape (chains, draws, …)."""
+"""Numbers of every draw, each of shape (chains, draws)."""
 
 MOST_TRACES = 8
 MOST_POINTS = 150  # of a line
@@ -31,7 +31,7 @@ def convergence(found: Findings) -> str:
     posterior, diagnosis = found.fit.posterior, found.fit.diagnosis
     if not posterior.n_draws:
         return ""
-    scalars = posterior.scalars()
+    scalars = posterior.columns()
     drawn = _traces(scalars, diagnosis)
     pieces = [
         _tree_space(posterior),
@@ -61,28 +61,26 @@ def _scalars_table(diagnosis: Diagnosis) -> str:
 
 def _levels_table(scalars: Scalars) -> str:
     """Return the table of branches at each level: posterior mean and middle 90 %."""
-    nodes = scalars["nodes"].reshape(-1, scalars["nodes"].shape[-1])
     lines = []
-    for level in range(nodes.shape[1]):
-        low, high = np.quantile(nodes[:, level], [0.05, 0.95])
-        mean = nodes[:, level].mean()
-        lines.append([str(level + 1), f"{mean:.1f}", f"{low:.0f} to {high:.0f}"])
+    for level, nodes in enumerate(_nodes(scalars), start=1):
+        low, high = np.quantile(nodes, [0.05, 0.95])
+        lines.append([str(level), f"{nodes.mean():.1f}", f"{low:.0f} to {high:.0f}"])
     head = ("Level", "Branches, mean", "Middle 90 %")
     return table("Branches at each level of the drawn trees", head, lines, numeric=(0, 1, 2))
 
 
+def _nodes(scalars: Scalars) -> list[npt.NDArray[Any]]:
+    """Return the numbers of branches at each level."""
+    return [values for name, values in scalars.items() if name.startswith("nodes[")]
+
+
 def _traces(scalars: Scalars, diagnosis: Diagnosis) -> str:
     """Return small pictures of how the scalars went in every chain."""
-    values: Scalars = {}
-    for name, array in scalars.items():
-        flat = array.reshape(*array.shape[:2], -1)
-        for k in range(flat.shape[2]):
-            values[name if array.ndim == 2 else f"{name}[{k}]"] = flat[:, :, k].astype(float)
-    last = f"nodes[{scalars['nodes'].shape[-1] - 1}]"
-    chosen = [name for name in (*FIRST, last) if name in values and np.ptp(values[name]) > 0]
+    last = f"nodes[{len(_nodes(scalars)) - 1}]"
+    chosen = [name for name in (*FIRST, last) if name in scalars and np.ptp(scalars[name]) > 0]
     by_worst = sorted(diagnosis.r_hat, key=lambda name: -diagnosis.r_hat[name])
-    chosen += [name for name in by_worst if name in values and name not in chosen]
-    return "".join(_trace(name, values[name]) for name in chosen[:MOST_TRACES])
+    chosen += [name for name in by_worst if name in scalars and name not in chosen]
+    return "".join(_trace(name, scalars[name].astype(float)) for name in chosen[:MOST_TRACES])
 
 
 def _trace(name: str, values: npt.NDArray[Any]) -> str:

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.fit import Fit
-from sticktree.present.table import Table
+from sticktree.present.table import Table, principal_axes
 from sticktree.report.markup import packed, packed_column
 
-__all__ = ["cloud", "principal_axes"]
+__all__ = ["axes_of_table", "cloud"]
 
 CURVE_POINTS = 240
 MAP_SIDE = 80
@@ -93,7 +92,7 @@ def _log_predictive(fit: Fit, axes: list[_Axis], grid: FloatArray) -> FloatArray
 
 
 def _on_principal_axes(rows: Table) -> dict[str, Any]:
-    places, explained, weight = principal_axes(rows)
+    places, share, weight = axes_of_table(rows)
     axes = []
     for k in range(2):
         column = places[:, k]
@@ -106,7 +105,7 @@ def _on_principal_axes(rows: Table) -> dict[str, Any]:
         axes.append(
             {
                 "label": f"principal axis {k + 1}",
-                "share": float(explained[k]),
+                "share": float(share[k]),
                 "chief": named,
                 "log": False,
                 "categories": None,
@@ -122,7 +121,7 @@ def _on_principal_axes(rows: Table) -> dict[str, Any]:
     }
 
 
-def principal_axes(rows: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
+def axes_of_table(rows: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rows on the first two principal axes of the standardised columns.
 
     Missing entries count as means. A column of categories is an indicator for each category,
@@ -131,7 +130,7 @@ def principal_axes(rows: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
     Returns
     -------
     places : float array, shape (N, 2)
-    explained : float array, shape (2,)
+    share : float array, shape (2,)
         The share of the variance on each axis.
     weight : float array, shape (2, D)
         The part of each column in each axis.
@@ -151,17 +150,8 @@ def principal_axes(rows: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
             away = rows.distances[:, d : d + 1]
             blocks.append(np.where(np.isnan(away), 0.0, away))
         owner += [d] * blocks[-1].shape[1]
-    x = np.hstack(blocks)
-    x = x - x.mean(axis=0)
-    with one_thread():
-        variances, vectors = np.linalg.eigh(x.T @ x / len(x))
-    variances, vectors = np.maximum(variances[::-1][:2], 0.0), vectors[:, ::-1][:, :2]
-    # The sign of an axis is free: its largest entry points upward, so pages do not change.
-    vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
-    total = float((x**2).sum() / len(x))
-    explained = variances / total if total > 0 else np.zeros(2)
+    places, share, direction = principal_axes(np.hstack(blocks))
     weight = np.zeros((2, len(rows.names)))
-    np.add.at(weight.T, owner, vectors**2)
-    if total == 0:
-        weight[:] = 0.0
-    return x @ vectors, explained, weight
+    if share.any():
+        np.add.at(weight.T, owner, direction**2)
+    return places, share, weight

@@ -20,7 +20,7 @@ def frame_of(tree: Structure) -> Any:
     """Return the nodes of a tree; see :meth:`Tree.to_frame`."""
     pandas = optional("pandas", extra="frames", asker="to_frame")
     order = np.argsort(tree.preorder)
-    # Whole times say that they are levels.
+    # Integers mark levels, floats times.
     time = tree.time if tree.has_times else tree.level
     columns: dict[str, Any] = {"node": order, "parent": tree.parent[order]}
     if tree.depth <= DEEPEST_PATH:
@@ -148,7 +148,7 @@ def _text(name: Any) -> str:
 def graph_of(tree: Structure) -> Any:
     """Return the graph of a tree; see :meth:`Tree.to_networkx`."""
     graph = optional("networkx", extra="graph", asker="to_networkx").DiGraph(n_data=tree.n_data)
-    # Whole times say that they are levels.
+    # Integers mark levels, floats times.
     time = (tree.time if tree.has_times else tree.level).tolist()
     level, count, parent = tree.level.tolist(), tree.count.tolist(), tree.parent.tolist()
     data = data_lists(tree.leaf, tree.n_nodes)

@@ -84,7 +84,7 @@ def read_json(text: str | bytes) -> dict[str, Any]:
 
 
 def _with_null(values: FloatArray) -> list[Any]:
-    """Return numbers as lists, with None where there is none: JSON knows no NaN."""
+    """Return numbers as lists, with None in place of NaN, which JSON does not have."""
     if np.isfinite(values).all():
         return list(values.tolist())
     listed = values.astype(object)

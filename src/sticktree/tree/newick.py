@@ -95,7 +95,7 @@ def _walk(tree: Structure, data: list[list[str]], tip: list[bool], end: list[str
 
 
 def _quoted(name: str) -> str:
-    """Return a name as a label; one of digits only is quoted, to tell it from a datum's number."""
+    """Return a name as a label; one of digits only is quoted, unlike a datum's number."""
     if SAFE.fullmatch(name) and not name.isdigit():
         return name
     return "'" + name.replace("'", "''") + "'"
@@ -257,7 +257,7 @@ def _supports(text: str, nodes: list[_Entry]) -> FloatArray | None:
 
 
 class _Entry(NamedTuple):
-    """What the text says of one tip or inner node; ``at`` is where it says so."""
+    """One tip or inner node of the text, which begins at ``at``."""
 
     parent: int
     is_tip: bool

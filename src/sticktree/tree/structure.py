@@ -188,10 +188,8 @@ class Structure:
 
     def data_below(self, node: int) -> IntArray:
         """Return the data at or below a node."""
-        first = self.preorder[self._check_node(node)]
-        position = self.preorder[self.leaf]
-        within = (position >= first) & (position < first + self._subtree_size[node])
-        return np.flatnonzero(within).astype(np.int32)
+        first = self.data_start[self._check_node(node)]
+        return np.sort(self.data_order[first : first + self.count[node]])
 
     def nodes_at(self, level: int) -> IntArray:
         """Return the nodes of one level."""
@@ -312,15 +310,21 @@ class Structure:
         return nodes_by_level(self.level)
 
     @cached_property
-    def _subtree_size(self) -> IntArray:
-        return accumulate_upward(
-            np.ones(self.n_nodes, dtype=np.int32), self.parent, self.nodes_by_level
-        )
-
-    @cached_property
     def preorder(self) -> IntArray:
         """Position of each node in a depth-first walk: the tree's order."""
         return read_only(preorder_positions(self.parent, self.nodes_by_level, self.child_table))
+
+    @cached_property
+    def data_order(self) -> IntArray:
+        """The data in the tree's order, in which those below any node are neighbours."""
+        return read_only(np.argsort(self.preorder[self.leaf], kind="stable").astype(np.int32))
+
+    @cached_property
+    def data_start(self) -> IntArray:
+        """Where the data below each node begin in `data_order`; there are ``count`` of them."""
+        # Data of an inner node lie before those of its children, whose positions are larger.
+        position = self.preorder[self.leaf[self.data_order]]
+        return read_only(np.searchsorted(position, self.preorder).astype(np.int32))
 
     @cached_property
     def _ancestor_table(self) -> AncestorTable:

@@ -250,7 +250,7 @@ class FileTable:
     decimal : str
         What separates whole numbers from fractions in a text file.
     notes : tuple of str
-        What a person should be told about how it was read.
+        What a person should know about how it was read.
     """
 
     frame: Any
@@ -273,8 +273,8 @@ class FileTable:
         """Return a column as text, as it stands in the file; None is what is missing."""
         cells, missing = self._cells(column)
         return [
-            None if gone else _word(cell)
-            for cell, gone in zip(cells.tolist(), missing.tolist(), strict=True)
+            None if empty else _word(cell)
+            for cell, empty in zip(cells.tolist(), missing.tolist(), strict=True)
         ]
 
     def typed(
@@ -315,7 +315,7 @@ class FileTable:
                 return convert_like(name, cells, missing, categories[name], self.decimal)
             found = self._without_marks(name, missing)
             if categories[name] and all(isinstance(value, str) for value in categories[name]):
-                words = [None if gone else _word(v) for v, gone in zip(found, missing, strict=True)]
+                words = [None if no else _word(v) for v, no in zip(found, missing, strict=True)]
                 return np.array(words, dtype=object)
             return found
 

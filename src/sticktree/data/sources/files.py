@@ -94,7 +94,7 @@ def read_bytes(
     name : str
         Its name, whose ending says the format; it may end in .gz, .bz2, .xz or .zip as well.
     format : {"csv", "tsv", "parquet", "npy"} or None, default=None
-        The format, if the name does not say it.
+        The format, if the name does not end in one.
     delimiter : str or None, default=None
         What separates cells; "whitespace" is any run of spaces. None finds it in the first lines.
     decimal : str, default="."
@@ -267,7 +267,7 @@ def _npy(content: bytes, name: str) -> Any:
 
 
 def load_pandas() -> Any:
-    """Return pandas, or say how to install it."""
+    """Return pandas; raise an error that says how to install it if it is missing."""
     try:
         return import_module("pandas")
     except ImportError:

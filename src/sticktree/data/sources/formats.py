@@ -138,7 +138,7 @@ class ParquetTable(ChunkedTable):
         return [self.file_names[column] for column in self.columns]
 
     def check_numbers(self) -> None:
-        """Say which of the columns that are read does not hold numbers."""
+        """Raise an error if one of the columns that are read does not hold numbers."""
         for file in self.files:
             for name, kind in self._not_numbers(file):
                 if name in self._read_names:

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self, TypeVar, cast
+from typing import Self, TypeVar
 
 import numpy as np
 
-from sticktree.checks import FloatArray, check_integer
+from sticktree.checks import FloatArray, check_integer, infinite_entries
 from sticktree.data.sources.scratch import Buffer, Scratch, Slot, read_into, removed_with, write
 from sticktree.data.sources.tables import ChunkedTable
 from sticktree.engine.bulk.measure import Reach, Scale, measure
@@ -55,12 +55,17 @@ def measure_table(table: ChunkedTable, n_threads: int = 1) -> Scale:
 
     def each(function: Callable[[FloatArray], Result]) -> list[Result]:
         # What comes back of each piece is a few numbers for every column.
-        found = _each(table.chunks(height), lambda chunk: function(chunk[1]), n_threads)
-        if isinstance(found[0], Reach):
-            _check_reach(table, cast("list[Reach]", found), height)
-        return found
+        return _each(table.chunks(height), lambda chunk: function(chunk[1]), n_threads)
 
-    return measure(each)
+    def check(reach: Reach) -> None:
+        if not np.isfinite(reach.largest).all():
+            for first, rows in table.chunks(height):
+                wrong = first + np.flatnonzero(np.isinf(rows).any(axis=1))
+                if wrong.size:
+                    raise infinite_entries(table.name, wrong[:1], 1)
+        reach.check_observed(table.name, table.names)
+
+    return measure(each, check)
 
 
 def _each(items: Iterable[Item], work: Callable[[Item], Result], n_threads: int) -> list[Result]:
@@ -72,25 +77,6 @@ def _each(items: Iterable[Item], work: Callable[[Item], Result], n_threads: int)
         return lists[0]
 
     return fold(items, lambda item: [work(item)], extended, n_threads)
-
-
-def _check_reach(table: ChunkedTable, pieces: list[Reach], height: int) -> None:
-    """Say which row has an infinite entry, or which column has no value."""
-    if not all(np.isfinite(piece.largest).all() for piece in pieces):
-        for first, rows in table.chunks(height):
-            wrong = np.isinf(rows).any(axis=1)
-            if wrong.any():
-                raise ValueError(
-                    f"{table.name} contains infinity in row {first + int(wrong.argmax())}; remove "
-                    "such rows, or write NaN for what is missing"
-                )
-    empty = np.flatnonzero(sum(piece.seen for piece in pieces) == 0)
-    if empty.size:
-        label = empty[0] if table.names is None else repr(table.names[empty[0]])
-        raise ValueError(
-            f"{table.name} must have a value in every column, got only NaN in column {label}; "
-            "leave such columns out"
-        )
 
 
 class PreparedTable:

@@ -58,7 +58,7 @@ class Scratch:
 
     @contextmanager
     def filling(self, n_bytes: int) -> Iterator[None]:
-        """Say so if the disk has less room than that, before or while files are written."""
+        """Raise an error if the disk has less room than that, before or while files are written."""
         parent, free = self.path.parent, shutil.disk_usage(self.path).free
         if free < n_bytes:
             raise _too_small(parent, n_bytes, f"but it has {_spoken(free)} left")

@@ -90,10 +90,10 @@ class ChunkedTable:
         return other
 
     def check_numbers(self) -> None:
-        """Say which of the columns that are read does not hold numbers."""
+        """Raise an error if one of the columns that are read does not hold numbers."""
 
     def chunks(self, n_rows: int) -> Iterator[tuple[int, FloatArray]]:
-        """Yield the number of the first row and the rows, so many at a time.
+        """Yield the number of the first row and the rows, ``n_rows`` at a time.
 
         Every array is new and may be changed.
         """
@@ -122,7 +122,7 @@ class ChunkedTable:
         return np.concatenate([np.empty((0, self.n_columns)), *out])
 
     def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
-        """Yield all rows in order, in pieces that are easy to read, about so many at a time."""
+        """Yield all rows in order, in pieces that are easy to read, of about ``n_rows``."""
         raise NotImplementedError
 
 
@@ -151,7 +151,7 @@ def recut(pieces: Iterable[FloatArray], n_rows: int) -> Iterator[FloatArray]:
 
 
 def check_table(name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> None:
-    """Say what is wrong with an array that is to be a table of numbers."""
+    """Raise an error if an array is no table of numbers."""
     if len(shape) != 2:
         raise ValueError(f"{name} must be a table with rows and columns, got shape {shape}")
     if np.dtype(dtype).kind not in "fiu":

@@ -1,8 +1,8 @@
 """The pass in which every row chooses its leaf.
 
-Weights are bounded over a block of rows, by the box around them; leaves whose bound is out of the
-question are not looked at. What they might weigh in all is known, though: where it could change a
-row's choice, all leaves are weighed. So each row chooses what it would if all were.
+Weights are bounded over a block of rows, by the box around them; leaves whose bound is far below
+the best weight are left out. How much they weigh together is bounded as well: where that could
+change a row's choice, all leaves are weighed. So each row chooses as if all leaves were weighed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DOUBT = 1e-11  # share of the weights by which a sum of them may be off
 def assign_blocks(
     part: Partition, first: int, step: int, leaves: Components, labels: Labels, tally: Tally
 ) -> None:
-    """Let the rows of every so many blocks choose; ``labels`` has the shape of ``part.row``."""
+    """Let the rows of a share of the blocks choose; ``labels`` has the shape of ``part.row``."""
     leaves = own_copy(leaves)
     dimension, n_leaves = part.y.shape[1], leaves.log_weight.size
     full = leaves.root.shape[0] > 0

@@ -328,7 +328,7 @@ class BulkChain(ChainState):
 
 
 def _limit(wanted: int, n: int) -> int:
-    """Return the rank below which about so many of n rows are."""
+    """Return the rank below which about ``wanted`` of n rows are."""
     return min(int(WORD * (wanted / n)), WORD - 1)
 
 

@@ -3,7 +3,7 @@
 In the form "diag" a row y is x = T y, and the leaf k is N(c_k, 1/p_k) in each coordinate of x. In
 the form "full" it is N(c_k, (B_kᵀ B_k)⁻¹) in those of y.
 
-A leaf must not lose its last row: a leaf that is gone could never come back in the next sweep, and
+A leaf must not lose its last row: an empty leaf could never come back in the next sweep, and
 the two ways would not balance. So in every sweep rows are ranked anew, by their numbers alone; the
 row of least rank stays in its leaf, as its *anchor*, and rows of a lower rank than its anchor's may
 not join. Given the anchors that is Gibbs sampling of all other rows, for in any outcome the anchors

@@ -131,8 +131,8 @@ def log_observed(leaves: Components, k: int, y: FloatArray) -> float:
 # ---- Leaves as rows see them that miss the same columns, where columns depend on each other -----
 #
 # With the missing columns first, the precision matrix of a leaf is RᵀR for an upper triangle R. Its
-# last block is the root of the precision of what is observed alone. The rows above say what is
-# missing given that: R (y − mean) is standard normal, and what is observed of y is known.
+# last block is the root of the precision of what is observed alone. The rows above it give the law
+# of what is missing given that: R (y − mean) is standard normal, and part of y is known.
 
 
 class Margins(NamedTuple):

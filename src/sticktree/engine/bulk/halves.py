@@ -88,7 +88,7 @@ def halve_blocks(
     gain: npt.NDArray[np.int64],
     grid: FloatArray,
 ) -> None:
-    """Let rows of every so many blocks choose; half h of unit u is row 2u + h of the tally."""
+    """Let the rows of a share of the blocks choose; half h of unit u is row 2u + h of the tally."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     densities = units.densities
     next_salt = densities.words[NEXT_SALT]
@@ -140,7 +140,7 @@ def halve_gaps(
     gain: npt.NDArray[np.int64],
     grid: FloatArray,
 ) -> None:
-    """Let every so many rows with gaps choose their halves: completed, or by what is observed."""
+    """Let a share of the rows with gaps choose halves: completed, or by what is observed."""
     units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
     densities = units.densities
     next_salt = densities.words[NEXT_SALT]

@@ -47,7 +47,7 @@ class Leaf(NamedTuple):
 
 
 class Density(NamedTuple):
-    """Normal densities in the form that rows are told; see `Components`."""
+    """Normal densities in the form that rows see; see `Components`."""
 
     log_peak: FloatArray  # (K,) but for a constant
     centre: FloatArray  # (K, D)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, check_observed
 from sticktree.engine.bulk.sums import Grid, add
 from sticktree.jit import jit
 
@@ -50,6 +51,11 @@ class Reach(NamedTuple):
             np.maximum(self.most, other.most),
         )
 
+    def check_observed(self, name: str, columns: Sequence[str] | None) -> None:
+        """Raise an error if a column has no value at all."""
+        names = None if columns is None else np.array(columns, dtype=object)
+        check_observed(name, np.where(self.seen == 0, np.nan, 0.0)[None, :], names)
+
 
 class Scale(NamedTuple):
     """What is taken off each column, and what it is divided by; and the reach of the rows."""
@@ -80,15 +86,14 @@ class ForEach(Protocol):
         """Return what the function returns of each piece."""
 
 
-def measure(each: ForEach) -> Scale:
+def measure(each: ForEach, check: Callable[[Reach], None] = lambda reach: None) -> Scale:
     """Return means and standard deviations; ``each(f)`` returns f of every piece of the rows.
 
-    It is called three times: for the reach, for sums, for squares.
+    It is called three times: for the reach, for sums, for squares. ``check`` may refuse the rows by
+    their reach, before anything is divided by the number of values.
     """
-    pieces = each(Reach.of)
-    reach = pieces[0]
-    for piece in pieces[1:]:
-        reach = reach.merged(piece)
+    reach = functools.reduce(Reach.merged, each(Reach.of))
+    check(reach)
     size = np.where(reach.largest == 0.0, 1.0, reach.largest)
     seen = np.maximum(reach.seen, 1)
     grid = Grid.of(reach.n, 1.0)

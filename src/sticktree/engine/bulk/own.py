@@ -17,10 +17,11 @@ from sticktree.engine.chain import Move
 from sticktree.engine.common.links import ALIVE, MADE, list_nodes
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.counting import take_sums
+from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_nodes import node_split_sweep
-from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State, empty_state
+from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State
 from sticktree.engine.own.structure import join_leaves, load_tree, split_leaf
 
 __all__ = ["OwnBulkChain"]
@@ -54,9 +55,10 @@ class OwnBulkChain(OwnNoise, BulkChain):
         if not self.impute:
             self.headroom = 1.0
         super()._begin(rows)
-        self.layout = model.layout(rows.extent.dimension)
-        if any(kind != "gaussian" for kind in self.layout.kind):
-            msg = f"columns must all be 'gaussian' for many rows, got {self.layout.kind}"
+        self.layout = layout_of(model, rows.extent.dimension)
+        if not self.layout.is_gaussian.all():
+            kinds = [column.kind for column in self.layout.columns]
+            msg = f"columns must all be 'gaussian' for many rows, got {kinds}"
             raise ValueError(msg)
 
     def _read_rows(self) -> None:
@@ -80,7 +82,7 @@ class OwnBulkChain(OwnNoise, BulkChain):
         self._settle()
 
     def _new_state(self, room: int) -> State:
-        """Return a state with room for so many leaves, and no rows."""
+        """Return a state with room for ``room`` leaves, and no rows."""
         state = empty_state(np.zeros((room, self.rows.extent.dimension)), self.model)
         return state._replace(data=state.data[:0], leaf=state.leaf[:0])
 

@@ -57,7 +57,7 @@ class SharedBulkChain(SharedNoise, BulkChain):
         self._settle()
 
     def _new_state(self, room: int) -> State:
-        """Return a state with room for so many leaves, and no rows."""
+        """Return a state with room for ``room`` leaves, and no rows."""
         model, dimension = self.model, self.factor.shape[0]
         state = empty_state(
             np.empty((room, dimension)),

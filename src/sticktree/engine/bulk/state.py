@@ -86,7 +86,7 @@ class ChainState(Sampler):
         raise NotImplementedError
 
     def _make_room(self, n_leaves: int) -> None:
-        """Move to a larger state if this one has no room for so many leaves."""
+        """Move to a larger state if this one has no room for ``n_leaves``."""
         raise NotImplementedError
 
     def _split(self, leaf: int) -> int:

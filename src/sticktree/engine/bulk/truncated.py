@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from sticktree.checks import FloatArray
-from sticktree.engine.own.incomplete import log_lower_gamma
+from sticktree.engine.own.kinds.gaussian import log_lower_gamma
 from sticktree.jit import jit
 
 __all__ = ["log_masses", "truncated_gamma"]

@@ -59,7 +59,7 @@ class Blocks(NamedTuple):
 
     @classmethod
     def over(cls, y: FloatArray, of: Places, size: int, kind: int, next_number: int) -> Blocks:
-        """Return blocks of rows, the i-th of which is in block ``of[i]`` of so many.
+        """Return blocks of rows, the i-th of which is in block ``of[i]`` of ``size``.
 
         Their numbers count from ``next_number``.
         """
@@ -201,7 +201,7 @@ def _halve(
 
 
 def add_blocks(tally: Tally, blocks: Blocks, leaf: Places, leaves: Components) -> Tally:
-    """Return a tally with blocks added to their leaves; −1 is none."""
+    """Return a tally with blocks added to their leaves; −1 is no leaf."""
     some = np.flatnonzero(leaf >= 0)
     blocks, leaf = blocks.at(some), leaf[some]
     out = Tally(
@@ -245,7 +245,7 @@ def on_grid(values: FloatArray, grid: Grid) -> npt.NDArray[np.int64]:
 
 
 def cut(x: FloatArray, leaf: Places, most: int) -> tuple[Places, Places]:
-    """Cut the rows of each leaf into at most so many pieces.
+    """Cut the rows of each leaf into at most ``most`` pieces.
 
     Returns the piece of each row, and the leaf of each piece. Missing entries (NaN) are taken as
     the mean of the leaf.
@@ -293,7 +293,7 @@ def _scatter(x: FloatArray) -> FloatArray:
 
 
 def join(n: Places, mean: FloatArray, leaf: Places, most: int) -> tuple[Places, int]:
-    """Join blocks of the same leaf until none has more than so many.
+    """Join blocks of the same leaf until no leaf has more than ``most``.
 
     Returns into which each goes, and how many there are then.
     """

@@ -18,6 +18,7 @@ from sticktree.engine.own.counting import leave_one_out, recount
 from sticktree.engine.own.covariances import impute
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.hyper import settle
+from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_leaves import split_merge_sweep
@@ -25,7 +26,6 @@ from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import (
     FORM,
     FULL,
-    empty_state,
 )
 from sticktree.model import Model
 
@@ -58,11 +58,11 @@ class ColumnsChain(OwnNoise):
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
         self.state = empty_state(data, model)
-        self.layout = model.layout(data.shape[1])
+        self.layout = layout_of(model, data.shape[1])
         self.gaps: npt.NDArray[np.bool_] | None = None
         if self.state.sizes[FORM] == FULL:
             gaps = np.isnan(data)
-            gaps[:, [kind != "gaussian" for kind in self.layout.kind]] = False
+            gaps[:, ~self.layout.is_gaussian] = False
             self.gaps = gaps if gaps.any() else None
 
     def moves(self) -> list[Move]:

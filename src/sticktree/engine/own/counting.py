@@ -17,6 +17,7 @@ from sticktree.engine.common.links import (
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.own.datum import enter, take_out, weigh_all
 from sticktree.engine.own.hyper import settle
+from sticktree.engine.own.kinds.dispatch import constants
 from sticktree.engine.own.leaves import clear, count, log_evidence
 from sticktree.engine.own.state import (
     COUNT,
@@ -29,7 +30,7 @@ from sticktree.engine.own.state import (
 )
 from sticktree.jit import jit
 
-__all__ = ["leave_one_out", "recount", "sum_evidence", "take_sums"]
+__all__ = ["leave_one_out", "log_likelihood", "recount", "take_sums"]
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
 
@@ -104,11 +105,13 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
 
 
 @jit
-def sum_evidence(state: State) -> float:
-    """Return the log evidence of all leaves."""
+def log_likelihood(state: State) -> float:
+    """Return the log evidence of all leaves, and what the data add wherever they sit."""
     value = 0.0
     for k in range(state.sizes[ALIVE]):
         leaf = state.order[k]
         if state.nodes[leaf].level == state.levels.size - 1:
             value += log_evidence(state, leaf, state.nodes[leaf].parent)
+    for d in range(state.columns.size):
+        value += constants(state, d)
     return value

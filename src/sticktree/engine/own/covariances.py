@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE, ROOT
 from sticktree.engine.common.random import RandomState, chi_square, normal
+from sticktree.engine.own.kinds.wishart import cholesky
 from sticktree.engine.own.state import (
     CENTRE,
     COUNT,
@@ -25,7 +26,6 @@ from sticktree.engine.own.state import (
     TOTAL,
     State,
 )
-from sticktree.engine.own.wishart import cholesky
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 

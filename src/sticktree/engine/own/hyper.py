@@ -9,9 +9,10 @@ from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.slice import slice_sampler
-from sticktree.engine.own.families import log_constants, set_prior
+from sticktree.engine.own.kinds.dispatch import constants
+from sticktree.engine.own.kinds.dispatch import expect as expect_column
 from sticktree.engine.own.leaves import expect, part_evidence, renew, set_empty
-from sticktree.engine.own.state import NEGATIVE_BINOMIAL, SHAPE, State
+from sticktree.engine.own.state import SHAPE, State
 from sticktree.jit import jit, linked
 
 __all__ = ["hyper_sweep", "settle"]
@@ -24,12 +25,12 @@ def _log_hyper(x: float, parameters: Any) -> float:
     state.hyper[row, d] = math.exp(x)
     value = -0.5 * ((x - mean) / deviation) ** 2
     depth = state.levels.size - 1
-    if row == SHAPE and state.columns[d].kind == NEGATIVE_BINOMIAL:
-        value += log_constants(state.data, NEGATIVE_BINOMIAL, d, state.hyper[row, d])
+    if row == SHAPE:
+        value += constants(state, d)
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         if state.nodes[node].level == depth - 1:
-            set_prior(state, node, d)
+            expect_column(state, d, node)
         elif state.nodes[node].level == depth:
             value += part_evidence(state, node, state.nodes[node].parent, d)
     return value

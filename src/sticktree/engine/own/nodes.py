@@ -13,7 +13,7 @@ from typing import Any
 from sticktree.engine.common.links import ALIVE, ROOT
 from sticktree.engine.common.random import RandomState, gamma, normal
 from sticktree.engine.common.slice import slice_sampler
-from sticktree.engine.own.families import set_prior
+from sticktree.engine.own.kinds.dispatch import expect as expect_column
 from sticktree.engine.own.leaves import expect, part_evidence, renew
 from sticktree.engine.own.state import FORM, FULL, GAUSSIAN, PHI, State
 from sticktree.jit import jit, linked
@@ -28,7 +28,7 @@ def _log_coordinate(x: float, parameters: Any) -> float:
     state, node, d, p, mean = parameters
     level = state.nodes[node].level
     state.coordinates[node, p, PHI] = x
-    set_prior(state, node, d)
+    expect_column(state, d, node)
     value = -0.5 * (x - mean) ** 2 / state.variance[level, p]
     child = state.nodes[node].first_child
     while child != NULL:
@@ -84,7 +84,7 @@ def _draw_above_leaves(state: State, node: int, rng: RandomState) -> None:
             state.coordinates[node, p, PHI] = _draw_coordinate(
                 state.coordinates[node, p, PHI], parameters, width, rng
             )
-            set_prior(state, node, d)
+            expect_column(state, d, node)
     expect(state, node)
     child = state.nodes[node].first_child
     while child != NULL:

@@ -20,23 +20,19 @@ from sticktree.engine.common.links import (
 )
 from sticktree.engine.common.priors import log_inverse_gamma
 from sticktree.engine.common.sampler import Sampler
-from sticktree.engine.own.counting import recount, sum_evidence
+from sticktree.engine.own.counting import log_likelihood, recount
 from sticktree.engine.own.covariances import covariance_sweep
-from sticktree.engine.own.families import log_constants
 from sticktree.engine.own.hyper import hyper_sweep, settle
+from sticktree.engine.own.layout import Layout
 from sticktree.engine.own.nodes import log_density_of_nodes, node_sweep, variance_sweep
 from sticktree.engine.own.state import (
     FORM,
     FULL,
     LOG_PSI,
-    NEGATIVE_BINOMIAL,
     PHI,
-    POISSON,
-    SHAPE,
     State,
 )
 from sticktree.engine.own.structure import load_tree
-from sticktree.model import Layout
 from sticktree.tree import Tree
 
 __all__ = ["OwnNoise", "rebuild", "set_parameters"]
@@ -79,12 +75,7 @@ class OwnNoise(Sampler):
 
     def log_likelihood(self) -> float:
         """Return log p(Y | tree, φ, hyper-parameters), leaves integrated out."""
-        state = self.state
-        value = sum_evidence(state)
-        for d, kind in enumerate(state.columns["kind"]):
-            if kind in (POISSON, NEGATIVE_BINOMIAL):
-                value += log_constants(state.data, int(kind), d, state.hyper[SHAPE, d])
-        return float(value)
+        return float(log_likelihood(self.state))
 
     def log_prior(self) -> float:
         """Return the log density of the tree, of φ, and of all that is learned."""

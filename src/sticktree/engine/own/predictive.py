@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import gammainc, gammaincinv, logsumexp
+from scipy.special import logsumexp
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import Index
@@ -18,33 +18,29 @@ from sticktree.engine.common.random import random_state
 from sticktree.engine.draw import Draw
 from sticktree.engine.own.counting import leave_one_out
 from sticktree.engine.own.datum import weigh_rows
+from sticktree.engine.own.kinds import LIKELIHOODS, LeafColumn
+from sticktree.engine.own.kinds.gaussian import sample_together
+from sticktree.engine.own.kinds.wishart import t_of_missing
+from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.noise import rebuild, set_parameters
 from sticktree.engine.own.state import (
-    CATEGORICAL,
-    CENTRE,
-    COUNT,
     DIAG,
     FORM,
     FULL,
     GAUSSIAN,
-    KAPPA,
-    POISSON,
-    POWER,
     PRIOR,
-    ROOT_OF,
-    SHAPE,
     TOTAL,
-    WIDTH,
     State,
-    empty_state,
 )
 from sticktree.engine.own.structure import load_tree
 from sticktree.model import Model
+from sticktree.tree.arrays import NULL
 
 __all__ = ["ColumnsPredictive", "predictives"]
 
 CHUNK = 4096  # rows whose weights are in memory at a time
 FAINT = 1e-4  # components of a row that weigh less are left out of its conditional mean
+BY_CODE = tuple(LIKELIHOODS.values())
 
 
 def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[ColumnsPredictive]:
@@ -57,7 +53,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[C
         return
     state = empty_state(data, model)
     gaps = np.isnan(data)
-    gaps[:, [kind != "gaussian" for kind in model.layout(data.shape[1]).kind]] = False
+    gaps[:, ~layout_of(model, data.shape[1]).is_gaussian] = False
     for draw in draws:
         if state.sizes[FORM] == FULL:
             state.data[gaps] = draw.parameters["imputed"]
@@ -121,6 +117,7 @@ class ColumnsPredictive:
         self.state = state
         self.raw = raw  # the data, which may miss entries that the state has imputed
         self._words = random_state(np.random.default_rng(seed))
+        self.likelihoods = [BY_CODE[code] for code in state.columns["kind"]]
         nothing = np.empty((0, state.columns.size))
         node, level, self.row, self.weight, _ = self._weigh(nothing)
         self.node: IntArray = node.astype(np.int32)
@@ -178,16 +175,18 @@ class ColumnsPredictive:
         out = np.array(x, dtype=np.float64)
         if state.sizes[FORM] == FULL:
             for i in np.flatnonzero(np.isnan(x[:, state.gaussian]).any(axis=1)):
-                mean, root, degrees = self._conditional(out[i], int(row[i]))
+                mean, root, degrees = t_of_missing(state, out[i], int(row[i]))
                 gap = state.gaussian[np.isnan(out[i, state.gaussian])]
                 noise = root @ rng.standard_normal(gap.size)
                 out[i, gap] = mean + noise / np.sqrt(rng.chisquare(degrees))
         elif state.sizes[FORM] != DIAG:
-            self._sample_together(out, row, rng)
-        for d in range(state.columns.size):
+            sample_together(state, out, row, rng)
+        self._fill_given(out, rng)
+        for d, likelihood in enumerate(self.likelihoods):
             gap = np.flatnonzero(np.isnan(out[:, d]))
-            if gap.size:
-                out[gap, d] = self._sample_column(d, row[gap], rng)
+            if gap.size and likelihood.sample is not None:
+                trials = self._trials(d, out[gap])
+                out[gap, d] = likelihood.sample(self._at(d, row[gap]), trials, rng)
         return out
 
     def conditional_mean(self, x: FloatArray) -> FloatArray:
@@ -200,12 +199,14 @@ class ColumnsPredictive:
         rows = np.flatnonzero(np.isnan(x).any(axis=1))
         shares = self.responsibilities(x[rows])
         full = state.sizes[FORM] == FULL
-        for d in range(state.columns.size):
-            if full and state.columns["kind"][d] == GAUSSIAN:
+        self._fill_given(out)
+        for d, likelihood in enumerate(self.likelihoods):
+            if likelihood.mean is None or (full and state.columns["kind"][d] == GAUSSIAN):
                 continue
             gap = np.isnan(x[rows, d])
             if gap.any():
-                out[rows[gap], d] = self._mean(d, shares[gap])
+                trials = self._trials(d, out[rows[gap]])
+                out[rows[gap], d] = likelihood.mean(self._at(d, self.row), shares[gap], trials)
         if full:
             self._fill_gaussian(out, rows, shares)
         return out
@@ -219,122 +220,40 @@ class ColumnsPredictive:
                 continue
             total, weight = np.zeros(int(gap.sum())), 0.0
             for c in np.flatnonzero(shares[k] > FAINT):
-                total += shares[k, c] * self._conditional(out[i], int(self.row[c]))[0]
+                total += shares[k, c] * t_of_missing(state, out[i], int(self.row[c]))[0]
                 weight += shares[k, c]
             out[i, state.gaussian[gap]] = total / weight
 
-    def _conditional(self, y: FloatArray, leaf: int) -> tuple[FloatArray, FloatArray, float]:
-        """Return the t of a row's missing Gaussian entries at a leaf, given those that are there.
+    def _fill_given(self, out: FloatArray, rng: np.random.Generator | None = None) -> None:
+        """Fill in what is missing of columns that are data and never modelled.
 
-        It is mean + root · z/√χ², z normal and χ² with the degrees returned.
+        A row gets what a random row of the data has, the same one for all such columns unless some
+        of these have gaps; without ``rng`` it gets their mean.
         """
-        state = self.state
-        column = int(state.gaussian[0])
-        n = float(state.entries[leaf, column, COUNT])
-        kappa = float(state.hyper[KAPPA, column]) + n
-        root = state.matrices[leaf, ROOT_OF]
-        scale = root @ root.T
-        off = y[state.gaussian] - state.entries[leaf, state.gaussian, CENTRE]
-        gap = np.isnan(off)
-        centre = state.entries[leaf, state.gaussian[gap], CENTRE]
-        degrees = 2.0 * float(state.hyper[SHAPE, column]) + n
-        rest, cross = scale[np.ix_(gap, gap)], scale[np.ix_(gap, ~gap)]
-        widen = (kappa + 1.0) / kappa
-        if gap.all():
-            return centre, np.linalg.cholesky(widen * rest), degrees
-        solved = np.linalg.solve(scale[np.ix_(~gap, ~gap)], np.column_stack([off[~gap], cross.T]))
-        square = off[~gap] @ solved[:, 0]
-        factor = np.linalg.cholesky((widen + square) * (rest - cross @ solved[:, 1:]))
-        return centre + cross @ solved[:, 0], factor, degrees + float((~gap).sum())
-
-    def _variance(self, d: int, leaf: Index, rng: np.random.Generator) -> FloatArray:
-        """Draw the variance of a leaf in a Gaussian column, not below its floor."""
-        state = self.state
-        kappa = state.hyper[KAPPA, d] + state.entries[leaf, d, COUNT]
-        shape = state.entries[leaf, d, POWER] - 0.5
-        rate = 0.5 * kappa / ((kappa + 1.0) * state.entries[leaf, d, WIDTH])
-        return _floored(shape, rate, float(state.columns["floor"][d]), rng)
-
-    def _sample_together(self, out: FloatArray, leaf: Index, rng: np.random.Generator) -> None:
-        """Draw the missing entries of Gaussian columns that share one variance."""
-        state = self.state
-        if not state.gaussian.size:
+        given = [d for d, likelihood in enumerate(self.likelihoods) if likelihood.kernels is None]
+        if not given or not np.isnan(out[:, given]).any():
             return
-        column = int(state.gaussian[0])
-        shape, rate = state.nodes["power"][leaf].copy(), state.entries[leaf, column, POWER].copy()
-        off = out[:, state.gaussian] - state.entries[leaf[:, None], state.gaussian, CENTRE]
-        there = ~np.isnan(off)
-        widths = state.entries[leaf[:, None], state.gaussian, WIDTH]
-        shape += 0.5 * there.sum(axis=1)
-        rate *= 1.0 + np.where(there, widths * off**2, 0.0).sum(axis=1)
-        s = _floored(shape, rate, float(state.columns["floor"][column]), rng)
-        for d in state.gaussian:
-            gap = np.flatnonzero(np.isnan(out[:, d]))
-            kappa = state.hyper[KAPPA, column] + state.entries[leaf[gap], d, COUNT]
-            noise = rng.standard_normal(gap.size) * np.sqrt(s[gap] * (kappa + 1.0) / kappa)
-            out[gap, d] = state.entries[leaf[gap], d, CENTRE] + noise
+        points = None if rng is None else rng.uniform(size=len(out))
+        for d in given:
+            seen = self.raw[~np.isnan(self.raw[:, d]), d]
+            filled = seen.mean() if points is None else seen[(points * seen.size).astype(np.int64)]
+            out[:, d] = np.where(np.isnan(out[:, d]), filled, out[:, d])
 
-    def _pseudo(self, d: int, leaf: Index) -> FloatArray:
-        """Return what the parents of leaves give them as pseudo-counts, one row a leaf."""
+    def _trials(self, d: int, rows: FloatArray) -> FloatArray | None:
+        """Return the numbers of trials of rows in column d, if it has any."""
+        column = int(self.state.columns["trials"][d])
+        return None if column == NULL else rows[:, column]
+
+    def _at(self, d: int, leaf: Index) -> LeafColumn:
+        """Return what is known of a column at some leaves."""
         state = self.state
         last = state.levels.size - 1
         node = np.where(state.nodes["level"][leaf] == last, state.nodes["parent"][leaf], leaf)
         at, width = int(state.columns["offset"][d]), int(state.columns["width"][d])
-        return np.asarray(state.coordinates[node, at : at + width, PRIOR])
-
-    def _parameters(self, d: int, leaf: Index) -> tuple[FloatArray, FloatArray]:
-        """Return the two parameters of the posterior of a leaf's rate, or its pseudo-counts."""
-        state = self.state
-        at, width = int(state.columns["offset"][d]), int(state.columns["width"][d])
-        first = self._pseudo(d, leaf) + state.coordinates[leaf, at : at + width, TOTAL]
-        n, kappa = state.entries[leaf, d, COUNT], state.hyper[KAPPA, d]
-        if state.columns["kind"][d] in (CATEGORICAL, POISSON):
-            return first, kappa + n
-        return first, kappa - self._pseudo(d, leaf)[:, 0] + n * state.hyper[SHAPE, d]
-
-    def _mean(self, d: int, shares: FloatArray) -> FloatArray:
-        """Return the mean of a column under mixtures of all components, or the likeliest category.
-
-        ``shares`` has a row of weights for each mixture.
-        """
-        state, kind = self.state, int(self.state.columns["kind"][d])
-        if kind == GAUSSIAN:
-            return np.asarray(shares @ state.entries[self.row, d, CENTRE])
-        first, second = self._parameters(d, self.row)
-        if kind == CATEGORICAL:
-            return np.asarray((shares @ (first / second[:, None])).argmax(axis=1), dtype=np.float64)
-        if kind == POISSON:
-            return np.asarray(shares @ (first[:, 0] / second))
-        # E q/(1 − q) of a Beta; where it has no mean, the ratio of the parameters stands for it.
-        odds = first[:, 0] / np.where(second > 1.0, second - 1.0, second)
-        return np.asarray(state.hyper[SHAPE, d] * (shares @ odds))
-
-    def _sample_column(self, d: int, leaf: Index, rng: np.random.Generator) -> FloatArray:
-        """Draw an entry of a column from the predictive distribution of each leaf."""
-        state, kind = self.state, int(self.state.columns["kind"][d])
-        if kind == GAUSSIAN:
-            kappa = state.hyper[KAPPA, d] + state.entries[leaf, d, COUNT]
-            spread = np.sqrt(self._variance(d, leaf, rng) * (kappa + 1.0) / kappa)
-            noise = spread * rng.standard_normal(leaf.size)
-            return np.asarray(state.entries[leaf, d, CENTRE] + noise)
-        first, second = self._parameters(d, leaf)
-        if kind == CATEGORICAL:
-            shares = np.cumsum(first / second[:, None], axis=1)
-            points = rng.uniform(size=(leaf.size, 1)) * shares[:, -1:]
-            return np.argmax(shares > points, axis=1).astype(np.float64)
-        if kind == POISSON:
-            return rng.poisson(rng.gamma(first[:, 0]) / second).astype(np.float64)
-        q = rng.beta(first[:, 0], second)
-        rate = rng.gamma(state.hyper[SHAPE, d], size=leaf.size) * q / np.maximum(1.0 - q, 1e-12)
-        return rng.poisson(rate).astype(np.float64)
-
-
-def _floored(
-    shape: FloatArray, rate: FloatArray, floor: float, rng: np.random.Generator
-) -> FloatArray:
-    """Draw s with 1/s ~ Gamma(shape, rate), not below a floor."""
-    if floor == 0.0:
-        return np.asarray(rate / rng.standard_gamma(shape))
-    below = gammainc(shape, rate / floor) * rng.uniform(size=np.shape(shape))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.maximum(rate / gammaincinv(shape, below), floor))
+        return LeafColumn(
+            state.coordinates[node, at : at + width, PRIOR],
+            state.coordinates[leaf, at : at + width, TOTAL],
+            state.entries[leaf, d].T.copy(),
+            state.hyper[:, d],
+            float(state.columns["floor"][d]),
+        )

@@ -31,7 +31,7 @@ from sticktree.engine.common.seating import (
     log_seats,
     log_split,
 )
-from sticktree.engine.own.approximate import approximate
+from sticktree.engine.own.kinds.dispatch import approximate
 from sticktree.engine.own.leaves import expect, log_evidence, renew
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.own.structure import make_node
@@ -193,7 +193,7 @@ def _observe(state: State, item: int, centre: FloatArray, precision: FloatArray)
     for d in range(state.columns.size):
         at = state.columns[d].offset
         for p in range(at, at + state.columns[d].width):
-            centre[p], precision[p] = approximate(state, item, d, p)
+            centre[p], precision[p] = approximate(state, d, item, p)
 
 
 @linked

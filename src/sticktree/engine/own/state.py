@@ -7,22 +7,18 @@ rows past the tree are spare: they serve leaves and chains of nodes that are onl
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import ROOT, Index
-from sticktree.model import Model
+from sticktree.engine.common.links import Index
 from sticktree.tree.arrays import NULL
 
 __all__ = [
     "BASE",
-    "CATEGORICAL",
     "CENTRE",
-    "CODES",
     "COUNT",
     "DIAG",
     "FORM",
@@ -30,11 +26,9 @@ __all__ = [
     "GAUSSIAN",
     "KAPPA",
     "LOG_PSI",
-    "NEGATIVE_BINOMIAL",
     "NOWHERE",
     "OUTER",
     "PHI",
-    "POISSON",
     "POWER",
     "PRIOR",
     "ROOT_OF",
@@ -46,16 +40,9 @@ __all__ = [
     "TOTAL",
     "WIDTH",
     "State",
-    "empty_state",
 ]
 
-GAUSSIAN, CATEGORICAL, POISSON, NEGATIVE_BINOMIAL = range(4)
-CODES = {
-    "gaussian": GAUSSIAN,
-    "categorical": CATEGORICAL,
-    "poisson": POISSON,
-    "negative_binomial": NEGATIVE_BINOMIAL,
-}
+GAUSSIAN = 0  # the code of Gaussian columns, which may belong together; see kinds
 DIAG, SPHERICAL, FULL = range(3)
 KAPPA, SHAPE, SCALE = range(3)  # rows of `State.hyper`
 LOG_PSI = 2  # place of log |Ψ| in `State.scalars`, after c and d
@@ -63,7 +50,8 @@ FORM = 6  # place of the form of the Gaussian columns in `State.sizes`
 # Of `State.coordinates`: φ of an inner node; what one of the last inner level gives its leaves as
 # pseudo-counts or centre; and of a leaf the sum of its entries, or the number of each category.
 PHI, PRIOR, TOTAL = range(3)
-# Of `State.entries`: how many of a leaf's entries are there, and their sum of squares; then the
+# Of `State.entries`: how many of a leaf's entries are there, and their sum of squares, or that of
+# their trials; then the
 # predictive t of a Gaussian column, base − power · log(1 + width · (y − centre)²).
 COUNT, SQUARES, CENTRE, WIDTH, POWER, BASE = range(6)
 # Of `State.matrices`: the sum of y yᵀ of a leaf, and the Cholesky factor of its scale matrix.
@@ -98,6 +86,7 @@ COLUMN = np.dtype(
         ("offset", np.int64),  # its first coordinate of φ
         ("width", np.int64),  # the number of its coordinates
         ("floor", np.float64),  # the least variance of a leaf
+        ("trials", np.int64),  # the column that has its numbers of trials, or NULL
     ]
 )
 
@@ -122,58 +111,3 @@ class State(NamedTuple):
     gaussian: Index  # (G,) the Gaussian columns
     psi: FloatArray  # (G, G) Ψ if full, else empty
     matrices: FloatArray  # (M, 2, G, G) OUTER and ROOT_OF if full, else empty
-
-
-def empty_state(data: FloatArray, model: Model) -> State:
-    """Return a state with all data out of the tree, at the centre of the priors."""
-    n_data, n_columns = data.shape
-    layout = model.layout(n_columns)
-    width = np.array(layout.width)
-    gaussian = np.flatnonzero([kind == "gaussian" for kind in layout.kind]).astype(np.int64)
-    depth, coordinates = model.depth, int(width.sum())
-    room = (depth + 1) * (n_data + 1) + SPARE
-    full = model.covariance_type == "full" and gaussian.size > 0
-    matrices = (room, 2, gaussian.size, gaussian.size) if full else (1, 2, 0, 0)
-    columns = np.zeros(n_columns, dtype=COLUMN)
-    columns["kind"] = [CODES[kind] for kind in layout.kind]
-    columns["width"], columns["offset"] = width, np.cumsum(width) - width
-    columns["floor"] = layout.floor
-    form = {"diag": DIAG, "spherical": SPHERICAL, "full": FULL if full else DIAG}
-    c = 1.0 if model.concentration is None else model.concentration
-    levels = np.zeros(depth + 1, dtype=LEVEL)
-    levels["shape"][:-1] = model.shape
-    discount = 0.1 if model.discount is None else model.discount
-    levels["alpha"] = c * levels["shape"] - discount * model.less_discount
-    shape, rate = model.node_prior
-    state = State(
-        data=_dequantised(data, layout.floor) if full else data.copy(),
-        leaf=np.full(n_data, NULL, dtype=np.int64),
-        nodes=np.zeros(room, dtype=NODE),
-        order=np.empty(room, dtype=np.int64),
-        sizes=np.array([1, NULL, 1, 0, 0, 0, form[model.covariance_type]], dtype=np.int64),
-        levels=levels,
-        scalars=np.array([c, discount, gaussian.size * math.log(model.psi)]),
-        columns=columns,
-        coordinates=np.zeros((room, coordinates, 3)),
-        variance=np.full((depth, coordinates), rate / shape),
-        hyper=np.exp(layout.hyper_mean, order="C"),
-        entries=np.zeros((room, n_columns, 6)),
-        gaussian=gaussian,
-        psi=model.psi * np.eye(gaussian.size if full else 0),
-        matrices=np.zeros(matrices),
-    )
-    for link in ("parent", "first_child", "next_sibling", "previous_sibling"):
-        state.nodes[link] = NULL
-    state.order[0] = ROOT
-    return state
-
-
-def _dequantised(data: FloatArray, floor: FloatArray) -> FloatArray:
-    """Spread values that repeat evenly over one unit of their last digit, always in the same way.
-
-    With full covariances that takes the place of a floor: a leaf with the same value many times
-    would be flat otherwise.
-    """
-    unit = np.sqrt(12.0 * floor)
-    noise = np.random.default_rng(0).uniform(-0.5, 0.5, size=data.shape)
-    return np.asarray(data + unit * noise)

@@ -120,8 +120,8 @@ def split_leaf(state: State, leaf: int) -> int:
 
 
 @jit
-def join_leaves(state: State, gone: int) -> None:
+def join_leaves(state: State, removed: int) -> None:
     """Take a leaf away that has a sibling; the counts must follow."""
-    detach(state, gone)
-    release_node(state, gone)
+    detach(state, removed)
+    release_node(state, removed)
     list_nodes(state)

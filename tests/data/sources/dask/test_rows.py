@@ -18,6 +18,7 @@ from sticktree.data.sources.dask.source import cut_up
 from sticktree.data.store import MemoryStore
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.shared import SharedBulkChain
+from tests.support.bulk import all_passes, same
 from tests.support.cluster import N, assert_same, chain_of, chain_on_parts, chunked, outcome, table
 
 
@@ -26,6 +27,12 @@ def test_partitions_do_not_matter(client, expected, n_parts, gaps):
     chain = chain_on_parts(chunked(table(gaps=gaps), n_parts))
     assert len(chain.rows.placement.parts) == n_parts
     assert_same(outcome(chain), expected[gaps])
+
+
+def test_passes_are_those_in_memory(client):
+    x = table(gaps=True)
+    store = DaskSource.of(chunked(x, 7)).store(np.zeros(3), np.ones(3), part_bytes=1)
+    assert same(all_passes(store.rows(1)), all_passes(MemoryStore(x).rows(1)))
 
 
 def test_without_a_client_rows_are_read_into_threads(expected):

@@ -17,11 +17,7 @@ from sticktree.data.sources.prepared import (
     rows_of_chunk,
 )
 from sticktree.engine.bulk.rows import Rows
-from sticktree.engine.bulk.sums import Grid
-from tests.support.bulk import clouds, rows_of, same, some_leaves, two_units
-
-OF_LEAF = np.array([-1, -2, -2, 13, 14, 15, 16, 17, 18])
-OF_HALF = np.array([20, 21, 22, 23])
+from tests.support.bulk import all_passes, clouds, rows_of, same, some_leaves
 
 
 def prepared(x, **options):
@@ -33,24 +29,6 @@ def prepared(x, **options):
 def in_memory(x, n_threads=1, jitter=None):
     scale = measure_table(open_table(x))
     return rows_of((x - scale.centre) / scale.spread, n_threads, jitter)
-
-
-def all_passes(rows):
-    """Return the results of every pass."""
-    extent = rows.extent
-    seated = rows.assign(some_leaves(extent))
-    label = seated.picked.leaf
-    pins = [seated.picked.number[label == k][:2] for k in (0, 1)]
-    halved = rows.halve(two_units(extent, pins))
-    grid = Grid.of(extent.n, extent.largest**2)
-    return (
-        tuple(extent),
-        rows.sample(3, 2**62),
-        rows.products(grid),
-        seated,
-        halved,
-        rows.labels(OF_LEAF, OF_HALF),
-    )
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.02, 1.0], ids=["whole", "some gaps", "gaps everywhere"])

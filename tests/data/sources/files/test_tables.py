@@ -272,7 +272,7 @@ def test_entries_that_cannot_be_measured(tmp_path):
     with pytest.raises(ValueError, match="contains infinity in row 35000; remove"):
         measure_table(open_table(x))
     x[:, 1] = np.nan
-    with pytest.raises(ValueError, match="got only NaN in column 1; leave"):
+    with pytest.raises(ValueError, match="got only NaN in column 1; remove"):
         measure_table(open_table(x))
     pd.DataFrame(x, columns=["a", "b"]).to_parquet(tmp_path / "x.parquet")
     with pytest.raises(ValueError, match="got only NaN in column 'b'"):

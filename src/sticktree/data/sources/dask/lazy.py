@@ -22,7 +22,7 @@ def map_rows(
     dtype: npt.DTypeLike,
     width: int | None = None,
 ) -> Any:
-    """Return a Dask array of what a function says of the rows of each partition.
+    """Return a Dask array of the answers of a function for the rows of each partition.
 
     Nothing is computed yet. The function, and the estimator it may belong to, is one task of the
     graph, so that it goes to each worker once.

@@ -119,7 +119,7 @@ class Session:
         start = counted = seen = time.monotonic()
         while not done.wait(GLANCE):
             if self.client.status != "running":
-                # What the call itself has to say comes soon, if at all.
+                # An error of the call itself comes soon, if at all.
                 done.wait(GLANCE)
                 raise ClusterLostError(f"the Dask client is {self.client.status} in mid-fit")
             now = time.monotonic()
@@ -164,14 +164,11 @@ class Session:
         return error
 
 
-# ---- What is said when a cluster is gone --------------------------------------------------------
-
-
 class ClusterLostError(RuntimeError):
-    """The cluster that a fit ran on is gone, or does not answer any more.
+    """The cluster that a fit ran on is lost, or no longer answers.
 
-    Single workers may come and go. This is raised if the scheduler is lost, the client closes, all
-    workers are gone for long, or a pass takes beyond all measure.
+    Single workers may come and go. This is raised if the scheduler is lost, the client closes,
+    there are no workers for long, or a pass takes too long.
 
     Attributes
     ----------

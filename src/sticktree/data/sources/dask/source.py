@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, check_observed, infinite_entries
+from sticktree.checks import FloatArray, infinite_entries
 from sticktree.data.sources.dask.placement import DaskStore, prepare
 from sticktree.data.sources.dask.session import Session, current_client
 from sticktree.data.store import MemoryStore, Store
-from sticktree.engine.bulk.measure import Reach, Scale, measure
+from sticktree.engine.bulk.measure import Scale, measure
 
 __all__ = ["DaskSource", "Findings", "Piece", "blocks_of", "cut_up", "read_piece"]
 
@@ -60,7 +60,7 @@ class DaskSource:
 
     @classmethod
     def of(cls, X: Any, client: Any = None) -> DaskSource:  # noqa: N803
-        """Read a Dask array or data frame, and say what is wrong with it.
+        """Read a Dask array or data frame; raise an error if it does not hold numbers.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class DaskSource:
         return [0, *np.cumsum(self.counts)[:-1].tolist()]
 
     def measure(self) -> Scale:
-        """Return means and standard deviations of the columns, and say which have no value."""
+        """Return means and standard deviations of the columns; raise if one has no value."""
         pieces, session = self._there(), self._session
         n_calls = 0
 
@@ -113,11 +113,9 @@ class DaskSource:
                 keys = [session.key("measure", n_calls, k) for k in range(len(pieces))]
                 graph = {key: (function, piece) for key, piece in zip(keys, pieces, strict=True)}
                 results = session.results(session.submit(graph, keys))
-            if n_calls == 1:  # before anything is divided by the number of values
-                self._check_observed([some for some in results if isinstance(some, Reach)])
             return results
 
-        return measure(each)
+        return measure(each, lambda reach: reach.check_observed("X", self.names))
 
     def store(self, centre: FloatArray, spread: FloatArray, part_bytes: int = PART_BYTES) -> Store:
         """Return standardised rows, ready for chains; the source has none after that.
@@ -151,10 +149,6 @@ class DaskSource:
         if self._pieces is None:
             raise RuntimeError("the rows of this source were handed over; make another source")
         return self._pieces
-
-    def _check_observed(self, reaches: list[Reach]) -> None:
-        seen = np.sum([reach.seen for reach in reaches], axis=0)
-        check_observed("X", np.where(seen == 0, np.nan, 0.0)[None, :], self.names)
 
 
 def cut_up(
@@ -199,7 +193,7 @@ def blocks_of(X: Any) -> tuple[list[list[Any]], list[float]]:  # noqa: N803
 
 
 def _check_dtypes(X: Any) -> None:  # noqa: N803
-    """Say which column of a data frame has no numbers, as far as Dask knows."""
+    """Raise an error if a column of a data frame has no numbers, as far as Dask knows."""
     if not _is(X, "dask.dataframe", "DataFrame"):
         return
     for name, dtype in X.dtypes.items():
@@ -231,7 +225,7 @@ def _filled(findings: list[Findings]) -> list[Findings]:
 
 
 def _checked(pieces: list[Any], findings: list[Findings]) -> list[Any]:
-    """Return the pieces that have rows, or say which partition is wrong."""
+    """Return the pieces that have rows; raise an error if a partition is wrong."""
     for k, found in enumerate(findings):
         if found.wrong is not None:
             raise ValueError(
@@ -339,7 +333,7 @@ def _floats(array: npt.NDArray[Any]) -> FloatArray:
 
 
 def _frame_numbers(frame: Any) -> FloatArray:
-    """Return a pandas data frame as numbers, or say which column has none."""
+    """Return a pandas data frame as numbers; raise TypeError if a column has none."""
     out = np.empty(frame.shape)
     for d, (name, dtype) in enumerate(zip(frame.columns, frame.dtypes, strict=True)):
         if getattr(dtype, "kind", "O") not in NUMBERS or str(dtype) == "category":

@@ -18,8 +18,8 @@ import sticktree
 from sticktree import DFPMixture, DPMixture
 from sticktree.inference.packing import pack_chain
 from sticktree.processes import LogDivergence
-from tests.saving.conftest import CASES, QUICK, fit, made, rows
-from tests.saving.sameness import differences
+from tests.support.sameness import differences
+from tests.support.saved import CASES, QUICK, fit, made, rows
 
 
 def through_file(mixture, folder):

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from sticktree.cli.run_folder import RunFolder, plain
+from sticktree.cli.runs import RunFolder, plain
 
 
 def test_what_json_has_no_number_for_is_null():

@@ -24,7 +24,7 @@ from sticktree.processes import (
     resolve_concentration,
 )
 from sticktree.processes.divergence import Divergence
-from tests.saving.sameness import differences
+from tests.support.sameness import differences
 
 
 def through_json(*values):

@@ -260,7 +260,7 @@ def test_numbers_of_sweeps_are_checked(name, fourth):
 
 
 def test_an_interrupted_batch_leaves_all_as_it_was(fourth, monkeypatch):
-    from sticktree.estimators import streaming
+    from sticktree.estimators import online
 
     mixture = copy.deepcopy(fourth)
 
@@ -269,7 +269,7 @@ def test_an_interrupted_batch_leaves_all_as_it_was(fourth, monkeypatch):
             run.chain.sweep()
         return False
 
-    monkeypatch.setattr(streaming, "sample", interrupted)
+    monkeypatch.setattr(online, "sample", interrupted)
     with pytest.raises(KeyboardInterrupt, match="not taken in"):
         mixture.partial_fit(batch_of(4))
     monkeypatch.undo()

@@ -23,6 +23,7 @@ from sticktree.engine.own.state import (
     LOG_PSI,
     OUTER,
     PHI,
+    PRIOR,
     ROOT_OF,
     SHAPE,
     TOTAL,
@@ -36,7 +37,8 @@ __all__ = [
     "factorise",
     "fit_t",
     "log_t",
-    "update_factor",
+    "t_of_missing",
+    "update",
     "wishart_evidence",
 ]
 
@@ -89,7 +91,30 @@ def factorise(state: State, leaf: int, node: int) -> None:
 
 
 @linked
-def update_factor(factor: FloatArray, x: FloatArray, sign: float) -> bool:
+def update(state: State, leaf: int, i: int, sign: float) -> bool:
+    """Change the factor of a leaf by a datum that has just been counted."""
+    size, column = state.gaussian.size, state.gaussian[0]
+    kappa = state.hyper[KAPPA, column]
+    n = state.entries[leaf, column, COUNT]
+    # The mean before it came, or with it still in; (κ + n)/(κ + n ± 1) weighs the outer product.
+    before = kappa + n - sign
+    weight = math.sqrt(before / (kappa + n))
+    x = np.empty(size)
+    for e in range(size):
+        x[e] = weight * (
+            state.data[i, state.gaussian[e]] - state.entries[leaf, state.gaussian[e], CENTRE]
+        )
+    if not _update_factor(state.matrices[leaf, ROOT_OF], x, sign):
+        return False
+    log_det = 0.0
+    for e in range(size):
+        log_det += 2.0 * math.log(state.matrices[leaf, ROOT_OF, e, e])
+    state.nodes[leaf].log_det = log_det
+    return True
+
+
+@linked
+def _update_factor(factor: FloatArray, x: FloatArray, sign: float) -> bool:
     """Change F Fᵀ by ± x xᵀ; x is used up. Return False if the result is not positive definite."""
     size = x.size
     for k in range(size):
@@ -107,9 +132,14 @@ def update_factor(factor: FloatArray, x: FloatArray, sign: float) -> bool:
 
 
 @linked
-def fit_t(state: State, leaf: int) -> None:
-    """Recompute what the predictive t of a leaf has in common for all data."""
+def fit_t(state: State, leaf: int, node: int) -> None:
+    """Recompute centres of a leaf, and what its predictive t has in common for all data."""
     size, column = state.gaussian.size, state.gaussian[0]
+    kappa = state.hyper[KAPPA, column]
+    for d in state.gaussian:
+        at = state.columns[d].offset
+        centre = kappa * state.coordinates[node, at, PRIOR] + state.coordinates[leaf, at, TOTAL]
+        state.entries[leaf, d, CENTRE] = centre / (kappa + state.entries[leaf, d, COUNT])
     n = state.entries[leaf, column, COUNT]
     degrees = 2.0 * state.hyper[SHAPE, column] + n
     state.nodes[leaf].power = 0.5 * (degrees + size)
@@ -236,3 +266,27 @@ def wishart_evidence(state: State, leaf: int) -> float:
         + log_multigamma(0.5 * (degrees + n), size)
         - log_multigamma(0.5 * degrees, size)
     )
+
+
+def t_of_missing(state: State, y: FloatArray, leaf: int) -> tuple[FloatArray, FloatArray, float]:
+    """Return the t of a row's missing Gaussian entries at a leaf, given those that are there.
+
+    It is mean + root · z/√χ², z normal and χ² with the degrees returned.
+    """
+    column = int(state.gaussian[0])
+    n = float(state.entries[leaf, column, COUNT])
+    kappa = float(state.hyper[KAPPA, column]) + n
+    root = state.matrices[leaf, ROOT_OF]
+    scale = root @ root.T
+    off = y[state.gaussian] - state.entries[leaf, state.gaussian, CENTRE]
+    gap = np.isnan(off)
+    centre = state.entries[leaf, state.gaussian[gap], CENTRE]
+    degrees = 2.0 * float(state.hyper[SHAPE, column]) + n
+    rest, cross = scale[np.ix_(gap, gap)], scale[np.ix_(gap, ~gap)]
+    widen = (kappa + 1.0) / kappa
+    if gap.all():
+        return centre, np.linalg.cholesky(widen * rest), degrees
+    solved = np.linalg.solve(scale[np.ix_(~gap, ~gap)], np.column_stack([off[~gap], cross.T]))
+    square = off[~gap] @ solved[:, 0]
+    factor = np.linalg.cholesky((widen + square) * (rest - cross @ solved[:, 1:]))
+    return centre + cross @ solved[:, 0], factor, degrees + float((~gap).sum())

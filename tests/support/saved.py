@@ -1,3 +1,5 @@
+"""Estimators for tests of files, each fitted once."""
+
 import warnings
 
 import numpy as np

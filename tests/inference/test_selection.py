@@ -120,7 +120,7 @@ def test_at_most_a_hundred_records_of_a_chain_are_used(data, monkeypatch):
 
 
 def test_records_are_evenly_spaced():
-    pilot = selection._Pilot(None, None, None, 1, None)
+    pilot = selection._Pilot(None, None, None, 1, 0, None)
     pilot.records = [selection._Record(k, k, None) for k in range(1, 501)]
     assert [record.densities for record in pilot.used(100)] == list(range(104, 501, 4))
     assert len(pilot.records) == 400

@@ -1,0 +1,175 @@
+"""What a kind of column is made of: its likelihood in the engine, and how its cells are read.
+
+A kind is one file here: its kernels, its predictive means and draws, its encoding. `Likelihood` is
+the engine's part, and several kinds may share one: a lognormal column is a Gaussian one of
+logarithms. The registry, `sticktree.engine.own.kinds`, lists them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import FloatArray
+
+__all__ = ["TINY", "Cells", "ColumnKind", "Here", "Kernels", "LeafColumn", "Likelihood"]
+
+TINY = 1e-300  # a pseudo-count is never quite zero
+
+
+class Here(NamedTuple):
+    """Numbers of one column at one leaf, as its kernels take them."""
+
+    at: int  # its first coordinate of φ
+    width: int  # the number of its coordinates
+    kappa: float
+    a: float
+    b: float
+    floor: float
+    n: float  # COUNT of the leaf: entries that are there
+    squares: float  # SQUARES of the leaf: their sum of squares, or of their trials
+
+
+class Kernels(NamedTuple):
+    """What the moves ask of a column.
+
+    A leaf's parameters are integrated out given φ of its parent, ``node``. What depends on single
+    data alone, such as y!, is left out of the evidence and summed up over all data by
+    ``constants``. Kernels that are called often get `Here` and ``state.coordinates``, of which a
+    leaf has TOTAL, and its parent PHI and PRIOR: to pass the whole state on takes longer than most
+    of them do.
+    """
+
+    expect: Any  # (here, coordinates, node): turn φ of a node into what its leaves expect
+    # (coordinates, entries, at, d, leaf, y, trials, sign): add an entry to the sums of a leaf
+    add: Any
+    evidence: Any  # (here, coordinates, leaf, node): log marginal likelihood of a leaf's entries
+    # (here, coordinates, leaf, node, y, trials): log density of one more entry. None for Gaussian
+    # columns, whose predictive is kept ready for each leaf; see leaves.py.
+    predict: Any
+    constants: Any  # (state, d): what all data add to the log likelihood wherever they sit
+    approximate: Any  # (state, d, leaf, p): centre and precision of φ, for proposals only
+
+
+class LeafColumn(NamedTuple):
+    """What is known of one column at K leaves, for means and draws of its entries."""
+
+    prior: FloatArray  # (K, width) what the parents of the leaves give them; PRIOR of the state
+    total: FloatArray  # (K, width) TOTAL of the state
+    entries: FloatArray  # (6, K) COUNT, SQUARES and so on
+    hyper: FloatArray  # (3,) κ, a and b
+    floor: float
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """A kind of column as the engine knows it.
+
+    Attributes
+    ----------
+    name : str
+        Its name in a `Model`, and in files.
+    medians, deviations : (float, float, float)
+        Medians, and standard deviations on the log scale, of κ, a and b; a deviation of 0 fixes
+        one that has no use.
+    kernels : Kernels or None
+        None is a column that is data and never modelled, such as the trials of a binomial one.
+    mean : callable or None
+        ``mean(leaves, shares, trials)`` returns the mean under mixtures of the leaves; ``shares``
+        has a row of weights for each mixture, ``trials`` a number for each if the kind has them.
+    sample : callable or None
+        ``sample(leaves, trials, rng)`` draws an entry from the predictive of each leaf.
+    width : callable
+        Returns the number of coordinates of φ, given that of the categories.
+    is_continuous : bool
+        Whether values are standardised and may share the noise of all leaves; the engine for many
+        rows takes such columns alone.
+    has_codes : bool
+        Whether values are codes, of which a mean is one that is the likeliest.
+    """
+
+    name: str
+    medians: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    deviations: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    kernels: Kernels | None = None
+    mean: Callable[[LeafColumn, FloatArray, FloatArray | None], FloatArray] | None = None
+    sample: Callable[[LeafColumn, FloatArray | None, np.random.Generator], FloatArray] | None = None
+    width: Callable[[int], int] = lambda n_categories: 1
+    is_continuous: bool = False
+    has_codes: bool = False
+
+
+class Cells(Protocol):
+    """A column as it came."""
+
+    @property
+    def name(self) -> Any:
+        """Its name, or its position."""
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+
+    @property
+    def type(self) -> str:
+        """What its type shows: real, integer, bool, text or dates."""
+
+    @property
+    def levels(self) -> tuple[Any, ...] | None:
+        """Values that its type lists."""
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+
+    def floats(self) -> FloatArray | None:
+        """Return the values with NaN for what is missing, if their type is a number."""
+
+    def objects(self) -> list[Any]:
+        """Return the values as plain Python objects."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnKind:
+    """A kind of column as the user knows it.
+
+    Attributes
+    ----------
+    name : str
+        The user's word for it.
+    likelihood : Likelihood
+        What the engine makes of its encoded values.
+    encode : callable
+        ``encode(cells, categories)`` returns the values as floats, with NaN for what is missing.
+    decode : callable
+        ``decode(values, categories)`` turns encoded values back into the user's.
+    learn : callable
+        ``learn(cells)`` returns the categories; empty for a kind without.
+    describe : callable
+        ``describe(name, categories)`` says in a few words what a column is.
+    in_words : bool
+        Whether cells of a text file stay words, and are no numbers.
+    is_log : bool
+        Whether encoded values are logarithms.
+    inferred_from : tuple of str
+        Types of columns that are of this kind unless another is given.
+    trials : str or None
+        The kind of the column that must come with it.
+    is_declared : bool
+        Whether users may give it.
+    """
+
+    name: str
+    likelihood: Likelihood
+    encode: Callable[[Cells, tuple[Any, ...]], FloatArray]
+    decode: Callable[[FloatArray, tuple[Any, ...]], npt.NDArray[Any]]
+    learn: Callable[[Cells], tuple[Any, ...]] = lambda cells: ()
+    describe: Callable[[Any, tuple[Any, ...]], str] = lambda name, categories: str(name)
+    in_words: bool = False
+    is_log: bool = False
+    inferred_from: tuple[str, ...] = ()
+    trials: str | None = None
+    is_declared: bool = True

@@ -1,0 +1,3 @@
+from tests.support.saved import fitted
+
+__all__ = ["fitted"]
