@@ -12,7 +12,8 @@ from sticktree.engine.bulk.chain import BulkChain
 from sticktree.engine.bulk.laws import Leaf, SharedLaw
 from sticktree.engine.bulk.sums import SUMS, Sums, Tally
 from sticktree.engine.chain import Move
-from sticktree.engine.common.links import LEAVES, MADE
+from sticktree.engine.common.links import LEAVES
+from sticktree.engine.common.sampler import Snapshot
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.noise import SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
@@ -147,24 +148,12 @@ class SharedBulkChain(SharedNoise, BulkChain):
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
-        state, made = self.state, int(self.state.sizes[MADE])
-        return super().snapshot() | {
-            "nodes": state.nodes[:made].copy(),
-            "slots": state.leaves[: state.sizes[LEAVES]].copy(),
-            "sizes": state.sizes.copy(),
-            "levels": state.levels.copy(),
-            "scalars": state.scalars.copy(),
-            "factor": self.factor.copy(),
-            "products": self._products.copy(),
-        }
+        slots = self.state.leaves[: self.state.sizes[LEAVES]].copy()
+        kept = {"slots": slots, "factor": self.factor.copy(), "products": self._products.copy()}
+        return super().snapshot() | kept
 
-    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
-        super()._load(snapshot)
+    def _load(self, snapshot: Snapshot) -> None:
         self.factor, self._products = snapshot["factor"].copy(), snapshot["products"].copy()
-        nodes, slots = snapshot["nodes"], snapshot["slots"]
-        self.state = self._new_state(max(self.room, 2 * nodes.size))
-        self.state.nodes[: nodes.size] = nodes
-        self.state.leaves[: slots.size] = slots
-        for name in ("sizes", "levels", "scalars"):
-            getattr(self.state, name)[:] = snapshot[name]
+        super()._load(snapshot)
+        self.state.leaves[: snapshot["slots"].size] = snapshot["slots"]
         set_scales(self.state)

@@ -13,9 +13,9 @@ from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.laws import Density, Leaf, LeafLaw
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
-from sticktree.engine.chain import ChainLike, Effort, Move
+from sticktree.engine.chain import ChainLike, Move
 from sticktree.engine.common.links import ALIVE, DISCOUNT
-from sticktree.engine.common.sampler import Sampler
+from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.draw import Draw, tracked_pairs
 from sticktree.tree import Tree
 
@@ -55,6 +55,10 @@ class ChainState(Sampler):
 
     def _take_over(self, chain: Any, number: npt.NDArray[np.uint64]) -> None:
         """Start from the tree of a chain of the other kind, whose rows have these numbers."""
+        raise NotImplementedError
+
+    def _new_state(self, room: int) -> Any:
+        """Return a state with room for ``room`` leaves, and no rows."""
         raise NotImplementedError
 
     def _settle(self) -> None:
@@ -190,20 +194,22 @@ class ChainState(Sampler):
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
         words = [self.key, self.salt, self.n_sweeps]
-        return self.rows.snapshot() | {
-            "parallel": np.array(words, dtype=np.uint64),
-            "leaves": self.leaves.copy(),
-            "rank": self.rank.copy(),
-            "anchor": self.anchor.copy(),
-            "words": self.words.copy(),
-            "effort": self.effort.snapshot(),
-            **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
-        }
+        return (
+            super().snapshot()
+            | self.rows.snapshot()
+            | {
+                "parallel": np.array(words, dtype=np.uint64),
+                "leaves": self.leaves.copy(),
+                "rank": self.rank.copy(),
+                "anchor": self.anchor.copy(),
+                **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
+            }
+        )
 
-    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
-        """Take over what `snapshot` returned."""
+    def _load(self, snapshot: Snapshot) -> None:
         self.key, self.salt, self.n_sweeps = map(int, snapshot["parallel"][:3])
-        self.words, self.leaves = snapshot["words"].copy(), snapshot["leaves"].copy()
-        self.effort = Effort.restored(snapshot.get("effort"), self.size)
+        self.leaves = snapshot["leaves"].copy()
         self.rank, self.anchor = snapshot["rank"].copy(), snapshot["anchor"].copy()
         self.sums = Sums(*(snapshot[f"{SUMS_OF}{name}"].copy() for name in Sums._fields))
+        self.state = self._new_state(max(self.room, 2 * len(snapshot["nodes"])))
+        super()._load(snapshot)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
-from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, TreeState
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, TreeState, list_nodes
 from sticktree.engine.common.priors import log_beta, log_gamma
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.seating import log_tree_probability
@@ -17,7 +17,7 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.tree import NULL, Tree
 
-__all__ = ["Sampler", "tree_of"]
+__all__ = ["Sampler", "Snapshot", "tree_of"]
 
 Snapshot = Mapping[str, npt.NDArray[Any]]
 
@@ -26,6 +26,8 @@ class Sampler:
     """A Markov chain over trees and parameters, but for its moves and its likelihood."""
 
     traced: tuple[str, ...]  # parameters by which convergence is judged
+    of_nodes: tuple[str, ...] = ("nodes",)  # arrays of the state with a row for each node, and
+    of_all: tuple[str, ...] = ("sizes", "levels", "scalars")  # others that snapshots keep
     model: Model
     rng: np.random.Generator
     words: RandomState
@@ -79,6 +81,26 @@ class Sampler:
             discount=self.discount,
             log_joint=self.log_joint(),
         )
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that it takes to go on with the identical draws, but the rows and ``rng``."""
+        state, made = self.state, int(self.state.sizes[MADE])
+        return {
+            **{name: getattr(state, name)[:made].copy() for name in self.of_nodes},
+            **{name: getattr(state, name).copy() for name in self.of_all},
+            "words": self.words.copy(),
+            "effort": self.effort.snapshot(),
+        }
+
+    def _load(self, snapshot: Snapshot) -> None:
+        """Take over what `snapshot` returned, into a state that has room for it."""
+        for name in self.of_nodes:
+            getattr(self.state, name)[: len(snapshot[name])] = snapshot[name]
+        for name in self.of_all:
+            getattr(self.state, name)[...] = snapshot[name]
+        list_nodes(self.state)
+        self.words = snapshot["words"].copy()
+        self.effort = Effort.restored(snapshot.get("effort"), self.size)
 
     def log_joint(self) -> float:
         """Return the log density of data, tree and all that is learned, in standardised units."""

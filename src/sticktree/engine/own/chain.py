@@ -9,10 +9,6 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move
-from sticktree.engine.common.links import (
-    MADE,
-    list_nodes,
-)
 from sticktree.engine.common.random import random_state
 from sticktree.engine.own.counting import leave_one_out, recount
 from sticktree.engine.own.covariances import impute
@@ -45,6 +41,8 @@ class ColumnsChain(OwnNoise):
     rng : numpy.random.Generator
         The chain's own source of randomness.
     """
+
+    of_all = (*OwnNoise.of_all, "leaf")
 
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self._begin(data, model, rng)
@@ -87,15 +85,7 @@ class ColumnsChain(OwnNoise):
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
-        state = self.state
-        made = int(state.sizes[MADE])
-        saved = {name: getattr(state, name)[:made].copy() for name in ("nodes", "coordinates")}
-        for name in ("sizes", "levels", "scalars", "leaf", "variance", "hyper", "psi"):
-            saved[name] = getattr(state, name).copy()
-        saved["imputed"] = self._imputed()
-        saved["words"] = self.words.copy()
-        saved["effort"] = self.effort.snapshot()
-        return saved
+        return super().snapshot() | {"imputed": self._imputed()}
 
     @classmethod
     def restored(
@@ -108,17 +98,10 @@ class ColumnsChain(OwnNoise):
         """Return a chain that goes on where a snapshot was taken."""
         chain = cls.__new__(cls)
         chain._begin(data, model, rng)
-        chain.words = snapshot["words"].copy()
-        state = chain.state
-        for name in ("nodes", "coordinates"):
-            getattr(state, name)[: len(snapshot[name])] = snapshot[name]
-        for name in ("sizes", "levels", "scalars", "leaf", "variance", "hyper", "psi"):
-            getattr(state, name)[...] = snapshot[name]
+        chain._load(snapshot)
         if chain.gaps is not None:
-            state.data[chain.gaps] = snapshot["imputed"]
-        list_nodes(state)
-        recount(state)
-        chain.effort = Effort.restored(snapshot.get("effort"), chain.size)
+            chain.state.data[chain.gaps] = snapshot["imputed"]
+        recount(chain.state)
         return chain
 
     def _imputed(self) -> FloatArray:

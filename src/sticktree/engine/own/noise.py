@@ -42,6 +42,8 @@ class OwnNoise(Sampler):
     """A chain whose leaves have their own noise, but for its trees and rows."""
 
     traced: tuple[str, ...] = ("variance", "hyper")
+    of_nodes = ("nodes", "coordinates")
+    of_all = (*Sampler.of_all, "variance", "hyper", "psi")
     layout: Layout
     state: State
 

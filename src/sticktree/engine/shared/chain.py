@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move
-from sticktree.engine.common.links import LEAVES, MADE, list_nodes
+from sticktree.engine.common.links import LEAVES
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.datum import datum_sweep, move_data
 from sticktree.engine.shared.missing import Gaps, impute, reseat
@@ -30,7 +30,7 @@ MOST_RESEATED = 100  # rows with missing entries that choose their place by what
 
 
 class Chain(SharedNoise):
-    """A Markov chain over trees and hyper-parameters.
+    """A Markov chain over trees and hyper-parameters, on rows in memory.
 
     Parameters
     ----------
@@ -41,6 +41,9 @@ class Chain(SharedNoise):
     rng : numpy.random.Generator
         The chain's own source of randomness.
     """
+
+    of_nodes = ("nodes", "total")
+    of_all = (*SharedNoise.of_all, "leaf")
 
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.model = model
@@ -102,21 +105,9 @@ class Chain(SharedNoise):
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
-        state = self.state
-        made = int(state.sizes[MADE])
-        return {
-            "nodes": state.nodes[:made].copy(),
-            "total": state.total[:made].copy(),
-            "leaves": state.leaves[: state.sizes[LEAVES]].copy(),
-            "sizes": state.sizes.copy(),
-            "levels": state.levels.copy(),
-            "scalars": state.scalars.copy(),
-            "leaf": state.leaf.copy(),
-            "factor": self.factor.copy(),
-            "words": self.words.copy(),
-            "effort": self.effort.snapshot(),
-            **self._imputed(),
-        }
+        leaves = self.state.leaves[: self.state.sizes[LEAVES]].copy()
+        kept = {"leaves": leaves, "factor": self.factor.copy()}
+        return super().snapshot() | kept | self._imputed()
 
     @classmethod
     def restored(
@@ -132,17 +123,10 @@ class Chain(SharedNoise):
         chain._keep(data)
         if chain.gaps.row.size:
             chain.raw[chain.missing] = snapshot["imputed"]
-        chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
-        shape = np.ones(model.depth)
+        chain.factor, shape = snapshot["factor"].copy(), np.ones(model.depth)
         chain.state = empty_state(chain.raw, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
-        state = chain.state
-        state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
-        state.total[: len(snapshot["total"])] = snapshot["total"]
-        state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
-        for name in ("sizes", "levels", "scalars", "leaf"):
-            getattr(state, name)[:] = snapshot[name]
-        list_nodes(state)
-        chain.effort = Effort.restored(snapshot.get("effort"), chain.size)
+        chain.state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
+        chain._load(snapshot)
         chain._whiten()
         return chain
 
