@@ -14,6 +14,7 @@ from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
+from sticktree.engine.own.kinds import LIKELIHOODS
 from sticktree.inference.drift import Stream
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.parameters import check_level
@@ -31,7 +32,7 @@ from sticktree.tree import Tree
 __all__ = ["SUMMARIES", "Fit"]
 
 AT_ONCE = 2_000_000
-"""Up to so many rows a fit ends with summaries; above, they are made when first asked for."""
+"""Up to this many data a fit ends with summaries; above, they are made when first asked for."""
 SUMMARIES = ("diagnosis", "whole_tree", "tree", "level", "labels", "confidence")
 """The cached properties that files keep."""
 LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
@@ -209,7 +210,7 @@ class Fit:
         return meeting_times(self.posterior.labelled, self.training.data_of(rows))
 
     def _level_of(self, n_clusters: int) -> int:
-        """Return the level with about so many branches, in the mean over draws."""
+        """Return the level whose mean number of branches is nearest to ``n_clusters``."""
         depth = self.model.depth
         sizes = np.mean([draw.nodes_per_level(depth) for draw in self.posterior.draws], axis=0)
         return 1 + int(np.argmin(np.abs(np.log(sizes) - np.log(n_clusters))))
@@ -245,7 +246,7 @@ class Fit:
     def imputed(self, x: FloatArray) -> FloatArray:
         """Return rows without gaps: means, and the likeliest category, by a vote of many draws."""
         full = self.posterior.predictive.imputed(x)
-        codes = [k for k, kind in enumerate(self.columns.kinds) if kind == "categorical"]
+        codes = [k for k, kind in enumerate(self.columns.kinds) if LIKELIHOODS[kind].has_codes]
         if np.isnan(x[:, codes]).any():
             votes = self.sample_imputed(VOTES, x, np.random.default_rng(0))
             for k in codes:

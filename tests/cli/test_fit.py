@@ -128,9 +128,9 @@ def test_the_help_has_an_option_for_every_parameter_that_the_table_gives_one(tol
     assert "the number of independent chains [4]" in text
     assert "larger means more small branches; a number, or learn [0; learn with pydt]" in text
     assert "number of draws that are kept of each chain [1000]" in text
-    from sticktree.data import KINDS
+    from sticktree.engine.own.kinds import DECLARED
 
-    assert all(kind in text for kind in KINDS)
+    assert all(kind in text for kind in DECLARED)
 
 
 def test_without_options_the_estimator_has_its_defaults():

@@ -26,6 +26,7 @@ from sticktree.engine.own.regraft import _set_prior_weights
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
 from sticktree.jit import jit
 from sticktree.model import Column, Model
+from tests.columns.setting import trials_of
 
 # ---- kernels that other kernels call only ----------------------------------------------------
 
@@ -75,7 +76,8 @@ def places_of_subtree(state, ceiling, m):
 
 
 def columns_of(kinds, width, floor):
-    return tuple(Column(*column) for column in zip(kinds, width.tolist(), floor, strict=True))
+    parts = zip(kinds, width.tolist(), floor, trials_of(kinds), strict=True)
+    return tuple(Column(*column) for column in parts)
 
 
 def model_of(setting, **choices):

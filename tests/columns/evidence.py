@@ -29,6 +29,8 @@ def log_block_evidence(rows, u, setting, columns):
     y = y[~np.isnan(y)]
     if kind == "categorical":
         return log_categorical(y, u, kappa)
+    if kind == "binomial":
+        return log_binomial(y, u[..., 0], kappa, trials_of_entries(rows, columns[0]))
     return {"poisson": log_poisson, "negative_binomial": log_negative_binomial}[kind](
         y, u[..., 0], kappa, a
     )
@@ -132,6 +134,21 @@ def log_negative_binomial(y, u, kappa, r):
     return choices + betaln(up + y.sum(), down + r * y.size) - betaln(up, down)
 
 
+def trials_of_entries(rows, d):
+    """Return the trials of the entries of a binomial column that are there."""
+    return rows[~np.isnan(rows[:, d]), d + 1]
+
+
+def log_choices(y, trials):
+    return (gammaln(trials + 1) - gammaln(y + 1) - gammaln(trials - y + 1)).sum()
+
+
+def log_binomial(y, u, kappa, trials):
+    up, down = kappa * expit(u), kappa * expit(-u)
+    value = betaln(up + y.sum(), down + (trials - y).sum()) - betaln(up, down)
+    return value + log_choices(y, trials)
+
+
 # ---- definitions -----------------------------------------------------------------------------
 
 
@@ -146,6 +163,9 @@ def log_leaf_evidence_by_definition(rows, u, setting):
             total += define_full(y, here, kappa, len(columns) - 1 + 2 * a, setting.psi)
         elif kind == "gaussian":
             total += define_spherical(y, here, kappa, a, b, setting.floor[columns[0]])
+        elif kind == "binomial":
+            trials = trials_of_entries(rows, columns[0])
+            total += define_binomial(y[~np.isnan(y)], here, kappa, trials)
         else:
             define = {
                 "categorical": define_categorical,
@@ -244,3 +264,14 @@ def define_negative_binomial(y, u, kappa, r):
         return prior + choices + y.sum() * log_expit(x) + y.size * r * log_expit(-x)
 
     return log_integral(log_density, -60.0 / min(1.0, up), 60.0 / min(1.0, down))
+
+
+def define_binomial(y, u, kappa, trials):
+    up, down = kappa * expit(u[0]), kappa * expit(-u[0])
+
+    def log_density(x):  # of x = logit q
+        prior = up * log_expit(x) + down * log_expit(-x) - betaln(up, down)
+        return prior + y.sum() * log_expit(x) + (trials - y).sum() * log_expit(-x)
+
+    ends = -60.0 / min(1.0, up), 60.0 / min(1.0, down)
+    return log_integral(log_density, *ends) + log_choices(y, trials)

@@ -15,7 +15,8 @@ def coordinates_of(kinds, categories=()):
     ``categories`` are the numbers of categories of the categorical columns, in their order.
     """
     left = iter(categories)
-    width = np.array([next(left) if kind == "categorical" else 1 for kind in kinds])
+    width = [next(left) if kind == "categorical" else int(kind != "trials") for kind in kinds]
+    width = np.array(width)
     return np.cumsum(width) - width, width
 
 
@@ -60,7 +61,7 @@ class Setting:
     @property
     def blocks(self):
         """The columns that are independent of all others given the tree, as lists."""
-        single = [[d] for d, kind in enumerate(self.kinds) if kind != "gaussian"]
+        single = [[d] for d, kind in enumerate(self.kinds) if kind not in ("gaussian", "trials")]
         if self.form == "diag":
             return single + [[d] for d in self.gaussian]
         return single + [self.gaussian] * bool(self.gaussian)
@@ -75,6 +76,11 @@ class Setting:
         return used_hyper(self.kinds, self.form)
 
 
+def trials_of(kinds):
+    """Return where the trials of each column are: next to a binomial one."""
+    return [d + 1 if kind == "binomial" else -1 for d, kind in enumerate(kinds)]
+
+
 def gaussian_columns(kinds):
     return [d for d, kind in enumerate(kinds) if kind == "gaussian"]
 
@@ -84,7 +90,7 @@ def used_hyper(kinds, form):
     for d, kind in enumerate(kinds):
         if kind == "gaussian" and form != "diag" and d != gaussian_columns(kinds)[0]:
             continue
-        used[KAPPA, d] = True
+        used[KAPPA, d] = kind != "trials"
         used[A, d] = kind in ("gaussian", "negative_binomial")
         used[B, d] = kind == "gaussian" and form != "full"
     return used

@@ -37,7 +37,9 @@ def engine_model(priors):
 
 def data_of(priors, n_data, gaps, rng):
     data = twin.sample_prior(priors, n_data, rng).data
-    data[rng.random(data.shape) < gaps] = NAN
+    missing = rng.random(data.shape) < gaps
+    missing[:, [kind == "trials" for kind in priors.kinds]] = False
+    data[missing] = NAN
     return data
 
 

@@ -28,8 +28,9 @@ MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")
         (("gaussian", "poisson", "gaussian"), "spherical", 3, {}),
         (("gaussian", "gaussian", "categorical"), "full", 2, {}),
         (("gaussian", "poisson"), "diag", 1, {"discount": 0.3, "concentration": 0.7}),
+        (("binomial", "trials", "poisson"), "diag", 2, {}),
     ],
-    ids=["diag", "spherical", "full", "flat"],
+    ids=["diag", "spherical", "full", "flat", "binomial"],
 )
 def test_sweeps_and_new_data_together_keep_the_prior(kinds, form, depth, choices):
     rng = np.random.default_rng([depth, len(kinds)])
@@ -39,6 +40,7 @@ def test_sweeps_and_new_data_together_keep_the_prior(kinds, form, depth, choices
     missing = np.zeros((N_DATA, len(kinds)), dtype=bool)
     missing[[1, 2, 3], [0, len(kinds) - 1, 0]] = True
     missing[3, 1] = True
+    missing[:, [kind == "trials" for kind in kinds]] = False  # they are given
 
     def shown(data):
         return np.where(missing, np.nan, data)

@@ -58,6 +58,33 @@ def test_gaussian_density_integrates_to_one_and_has_its_draws(depth, floor):
     assert_law(np.arcsinh(draws[:, 0]), GridLaw(np.arcsinh(x), logs + np.log(weight)))
 
 
+@pytest.mark.parametrize("trials", [0, 1, 7])
+def test_probabilities_of_successes_given_trials_sum_to_one(trials, assert_frequencies):
+    _, predictive, _ = fitted(("binomial", "trials"), "diag", 2)
+    values = np.column_stack([np.arange(trials + 1.0), np.full(trials + 1, trials)])
+    probabilities = np.exp(predictive.log_density(values))
+    assert probabilities.sum() == pytest.approx(1, abs=1e-9)
+    rows = np.tile([NAN, trials], (3_000, 1))
+    draws = predictive.conditional_sample(rows, np.random.default_rng(4))
+    assert (draws[:, 1] == trials).all()
+    counts = np.bincount(draws[:, 0].astype(int), minlength=trials + 1)
+    if trials:
+        assert_frequencies(counts, probabilities)
+    mean = predictive.conditional_mean(rows[:1])[0, 0]
+    assert mean == pytest.approx(probabilities @ values[:, 0], abs=1e-9)
+
+
+def test_trials_of_draws_are_those_of_the_data(assert_frequencies):
+    _, predictive, _ = fitted(("binomial", "trials"), "diag", 2, gaps=0.0)
+    seen, counts = np.unique(predictive.raw[:, 1], return_counts=True)
+    draws = predictive.sample(3_000, np.random.default_rng(4))
+    assert (draws[:, 0] <= draws[:, 1]).all()
+    assert set(draws[:, 1]) <= set(seen)
+    assert_frequencies([(draws[:, 1] == m).sum() for m in seen], counts / counts.sum())
+    mean = predictive.conditional_mean(np.array([[NAN, NAN]]))[0, 1]
+    assert mean == pytest.approx(predictive.raw[:, 1].mean())
+
+
 @pytest.mark.parametrize("kind", ["categorical", "poisson", "negative_binomial"])
 def test_probabilities_sum_to_one_and_have_their_draws(kind):
     _, predictive, _ = fitted((kind,), "diag", 2)

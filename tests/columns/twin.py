@@ -155,9 +155,10 @@ def sample_gaussian(n, u, columns, setting, rng):
     return mean + rng.standard_normal((n, g)) @ factor.T
 
 
-def sample_leaf(n, u, setting, rng):
-    """Draw n rows of a leaf whose parent has φ = u."""
+def sample_leaf(n, u, setting, rng, trials=None):
+    """Draw n rows of a leaf whose parent has φ = u; trials are given, for all columns alike."""
     rows = np.empty((n, len(setting.kinds)))
+    trials = np.full(n, 5) if trials is None else trials
     for columns in setting.blocks:
         here, first = u[setting.coordinates(columns)], columns[0]
         kappa, kind = setting.hyper[KAPPA, first], setting.kinds[first]
@@ -169,6 +170,12 @@ def sample_leaf(n, u, setting, rng):
         elif kind == "poisson":
             rate = rng.gamma(kappa * np.exp(here[0]), 1 / kappa)
             rows[:, first] = rng.poisson(rate, n)
+        elif kind == "binomial":
+            # In ratios of Gammas, as below.
+            up = rng.standard_gamma(kappa * expit(here[0]))
+            down = rng.standard_gamma(kappa * expit(-here[0]))
+            rows[:, first + 1] = trials
+            rows[:, first] = rng.binomial(trials, up / (up + down))
         else:
             # q/(1 − q) as a ratio of two Gammas: 1 − q itself may be too near to 0.
             up = rng.standard_gamma(kappa * expit(here[0]))
@@ -183,7 +190,8 @@ def sample_data(tree, phi, setting, rng):
     data = np.empty((tree.n_data, len(setting.kinds)))
     for leaf in np.unique(tree.leaf):
         members = np.flatnonzero(tree.leaf == leaf)
-        data[members] = sample_leaf(members.size, phi[tree.parent[leaf]], setting, rng)
+        u, trials = phi[tree.parent[leaf]], 1 + 2 * (members % 4)
+        data[members] = sample_leaf(members.size, u, setting, rng, trials)
     return data
 
 
@@ -209,6 +217,8 @@ def data_statistics(data, kinds, categories):
     """Return numbers of the first two data; they must not be missing, or are left out."""
     values = []
     for d, kind in enumerate(kinds):
+        if kind == "trials":
+            continue
         seen = data[:2, d][~np.isnan(data[:2, d])]
         if kind == "categorical":
             values += [y == k for y in seen for k in range(categories[d])]

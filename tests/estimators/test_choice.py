@@ -67,7 +67,7 @@ def test_one_model_is_fitted_without_a_choice():
         mixture.stack()
 
 
-def test_stack_is_the_weighted_mean_of_densities_and_foresees_at_least_as_well(chosen):
+def test_stack_is_the_weighted_mean_of_densities_and_predicts_at_least_as_well(chosen):
     stack = chosen.stack()
     assert sum(stack.weights.values()) == pytest.approx(1.0)
     new = uneven(seed=1)
@@ -95,7 +95,7 @@ def test_stack_is_the_weighted_mean_of_densities_and_foresees_at_least_as_well(c
     ],
     ids=["shared", "own diag", "own full"],
 )
-def test_leave_one_out_foresees_rows_left_out(parameters):
+def test_leave_one_out_predicts_rows_left_out(parameters):
     """Against refits without the row, for a few rows; in the user's units, gaps included."""
     data = uneven(20) * [10.0, 0.1]
     data[3, 0] = np.nan

@@ -82,7 +82,7 @@ def test_all_rows_count_and_the_newest_are_answered_about(fourth):
     assert fourth.coclustering().shape == (200, 200)
 
 
-def test_more_rows_make_better_foresight(first, fourth):
+def test_more_rows_make_better_predictions(first, fourth):
     """The density of new rows rises with the batches; of 2,000 rows it is sure to."""
     x = batch_of(99, 2000)
     assert fourth.score(x) > first.score(x)
@@ -191,20 +191,20 @@ def test_a_stream_prints_and_is_a_frame(fourth):
 def test_batches_far_off_are_told_wherever_a_fit_is_summarised(fourth):
     calm = head(Findings(fourth.fit_))
     assert "4 batches with 800 rows in all" in calm
-    assert "foresaw" not in calm
+    assert "predicted" not in calm
     mixture = copy.deepcopy(fourth)
     for batch, z in ((4, -14.0), (5, 5.0)):
         far = Batch(batch, 200, -9.0, -2.0, 0.5, z, 3.0, 4.0, 0.2)
         stream, known = mixture.stream_.plus(far), mixture.fit_.summaries()
         mixture.fit_ = replace(mixture.fit_, stream=stream).with_summaries(known)
         if batch == 4:
-            one = "Batch 4 was not what those before it foresaw (z = -14.0): see stream_"
+            one = "Batch 4 was not what those before it predicted (z = -14.0): see stream_"
             words = head(Findings(mixture.fit_))
             assert one in words.replace("\n", " ")
             assert max(map(len, words.split("\n"))) <= 100
     found = Findings(mixture.fit_)
     assert found.result()["drifted"] == mixture.stream_.drifted == [4, 5]
-    several = "2 batches were not what those before them foresaw (4, 5)"
+    several = "2 batches were not what those before them predicted (4, 5)"
     assert several in summary(found).replace("\n", " ")
     assert several in html_of_fit(mixture)
 

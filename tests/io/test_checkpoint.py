@@ -80,11 +80,11 @@ def test_short_run_goes_on_to_the_draws_of_a_long_one(tmp_path, form, discount):
 def test_run_that_died_goes_on_from_where_it_was_saved(tmp_path, monkeypatch, form, n_sweeps):
     original = Chain.sweep
 
-    def sweep_and_die(self):
+    def sweep_and_die(self, tune):
         self.n_done = getattr(self, "n_done", 0) + 1
         if self.n_done > n_sweeps:
             raise RuntimeError("out of memory")
-        return original(self)
+        return original(self, tune=tune)
 
     with monkeypatch.context() as patch:
         patch.setattr(sticktree.inference.fitting, "SECONDS_BETWEEN_SAVES", -1.0)
@@ -124,7 +124,7 @@ def test_chain_that_was_never_saved_starts_anew(tmp_path):
 
 def test_finished_run_is_read_without_a_sweep(tmp_path, monkeypatch):
     whole = fit(rows(), checkpoint=tmp_path)
-    monkeypatch.setattr(Chain, "sweep", lambda self: pytest.fail("swept"))
+    monkeypatch.setattr(Chain, "sweep", lambda *_, **__: pytest.fail("swept"))
     again = fit(rows(), checkpoint=tmp_path)
     assert_same_draws(again.posterior_.draws, whole.posterior_.draws)
 

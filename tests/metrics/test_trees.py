@@ -129,7 +129,7 @@ def test_purity_refuses_wrong_input_in_plain_words():
         dendrogram_purity(tree, [None, None, None])
     with pytest.raises(ValueError, match="labels must have one entry for each of 3 data, got 2"):
         dendrogram_purity(tree, ["a", "a"])
-    with pytest.raises(ValueError, match=r"labels\[1\] must be a text, a number or the like"):
+    with pytest.raises(ValueError, match=r"labels\[1\] must be a string, a number or the like"):
         dendrogram_purity(tree, ["a", ["b"], "c"])
     with pytest.raises(ValueError, match="labels must be a sequence of labels"):
         dendrogram_purity(tree, "aab")

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
-from sticktree.plotting import outline as module
-from sticktree.plotting.outline import Outline, Rows
+from sticktree.plotting.outline import SOON, Outline, Rows
 from sticktree.processes import NestedRestaurant
 
 
@@ -24,12 +23,11 @@ def _is_above(tree, a, b):
 
 
 @pytest.mark.parametrize("smallest", [1, 2, 5, 100])
-def test_branches_are_those_of_the_definition(consensus, ladder, smallest, monkeypatch):
-    monkeypatch.setattr(module, "SOON", -1.0)
+def test_branches_are_those_of_the_definition(consensus, ladder, smallest):
     for tree in _trees(consensus, ladder):
         rows = Rows.of(tree)
         tree = tree.pruned()
-        outline = Outline.of(rows, smallest)
+        outline = Outline.of(rows, smallest, soon=-1.0)
         enough = min(smallest, tree.n_data)
         kept = [w for w in range(tree.n_nodes) if tree.count[w] >= enough]
         own = tree.own_count if smallest == 1 else np.zeros(tree.n_nodes)
@@ -83,7 +81,7 @@ def test_forks_shortly_before_the_end_belong_to_it(consensus):
     assert below.size
     for k in np.flatnonzero(early.forks):
         under = [w for w in early.node if w != early.node[k] and _is_above(tree, early.node[k], w)]
-        assert tree.time[under].max() > early.end[k] + module.SOON * 4.0
+        assert tree.time[under].max() > early.end[k] + SOON * 4.0
 
 
 def test_rows_lost_shortly_before_the_end_belong_to_it(ladder):

@@ -16,7 +16,6 @@ from sticktree.plotting import (
     plot_leaves_per_level,
     plot_traces,
 )
-from sticktree.plotting import posterior as coclustering_module
 from sticktree.plotting.density import MASSES
 from sticktree.posterior import Posterior
 from tests.support.models import of_depth
@@ -34,16 +33,15 @@ def test_coclustering_lies_in_the_trees_order(consensus):
     assert plot_coclustering([[1.0]]).get_xlabel() == "1 row"
 
 
-def test_large_matrices_are_averaged_in_blocks(monkeypatch):
-    monkeypatch.setattr(coclustering_module, "MOST_ROWS", 4)
-    matrix = np.random.default_rng(0).random((11, 11))
+def test_large_matrices_are_averaged_in_blocks():
+    matrix = np.random.default_rng(0).random((4001, 4001))
     shown = plot_coclustering(matrix).get_images()[0].get_array()
-    assert shown.shape == (4, 4)
+    assert shown.shape == (1334, 1334)
     np.testing.assert_allclose(shown[1, 0], matrix[3:6, :3].mean())
-    np.testing.assert_allclose(shown[3, 3], matrix[9:, 9:].mean())
+    np.testing.assert_allclose(shown[-1, -1], matrix[3999:, 3999:].mean())
 
 
-def test_coclustering_of_a_fit(fit, monkeypatch, assert_legible):
+def test_coclustering_of_a_fit(fit, assert_legible):
     mixture = fit(2)
     ax = plot_coclustering(mixture)
     rows = np.argsort(mixture.tree_.preorder[mixture.tree_.leaf], kind="stable")
@@ -52,11 +50,14 @@ def test_coclustering_of_a_fit(fit, monkeypatch, assert_legible):
     )
     assert "36 rows in the tree" in ax.get_xlabel()
     assert_legible(ax.figure)
-    monkeypatch.setattr(coclustering_module, "MOST_ROWS", 20)
-    monkeypatch.setattr(coclustering_module, "SAMPLED_ROWS", 10)
-    sampled = CoclusteringDisplay.from_estimator(mixture)
-    assert sampled.matrix.shape == (10, 10)
-    assert "10 of 36 rows" in sampled.ax_.get_xlabel()
+
+
+def test_of_many_rows_some_are_compared():
+    from benchmarks.summaries import as_fit, made_up
+
+    sampled = CoclusteringDisplay.from_estimator(as_fit(made_up(2_100, 4)))
+    assert sampled.matrix.shape == (1_000, 1_000)
+    assert "1,000 of 2,100 rows" in sampled.ax_.get_xlabel()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sticktree.present.findings import Findings
 from sticktree.present.terminal import drawing, summary
 from sticktree.present.words import number
 from sticktree.report import build_report
-from tests.report.reading import Page
+from tests.support.pages import Page
 
 QUICK = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from sticktree.report import write_report
-from tests.report.mixtures import mixture
+from tests.support.made_fits import mixture
 
 COMMANDS = ("chromium", "chromium-browser", "google-chrome")
 

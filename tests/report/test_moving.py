@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sticktree.report.branches import Branches
-from tests.report.browsing import current, marked, point_of, size_of, titled, until
-from tests.report.reading import Page, unpacked
+from tests.support.pages import Page, current, marked, point_of, size_of, titled, unpacked, until
 
 # ---- by mouse -----------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ import pytest
 
 from sticktree import DFPMixture, Tree
 from sticktree.report import build_report, write_report
-from tests.report.mixtures import NASTY, mixture, nasty_mixture
-from tests.report.reading import Page, unpacked
+from tests.support.made_fits import NASTY, mixture, nasty_mixture
+from tests.support.pages import Page, unpacked
 
 
 @pytest.fixture(scope="module")

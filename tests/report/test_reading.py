@@ -5,8 +5,8 @@ import pytest
 
 from sticktree import Tree
 from sticktree.report import write_report
-from tests.report.browsing import point_of, titled, until
-from tests.report.mixtures import NASTY, mixture, nasty_mixture
+from tests.support.made_fits import NASTY, mixture, nasty_mixture
+from tests.support.pages import point_of, titled, until
 
 PHONE = {"viewport": {"width": 360, "height": 720}, "is_mobile": True, "has_touch": True}
 

@@ -97,9 +97,9 @@ def test_compressed_timed_tree_counts_edges():
         ({"time": [1.0, 0.5, 1, 1, 1, 1, 1]}, r"time\[1\] = 0.5: node 1 must not lie before"),
         ({"time": [0.0, np.nan, 1, 1, 1, 1, 1]}, r"time\[1\] = nan: times must be finite"),
         ({"support": [2.0] * 7}, r"support\[0\] = 2.0: a support lies between 0 and 1"),
-        ({"names": "abcde"}, "names must be a sequence of texts"),
+        ({"names": "abcde"}, "names must be a sequence of strings"),
         ({"names": ["a"]}, "names has 1 entries, and there are 5 data"),
-        ({"names": [1, "b", "c", "d", "e"]}, r"names\[0\] must be a text, got 1"),
+        ({"names": [1, "b", "c", "d", "e"]}, r"names\[0\] must be a string, got 1"),
         ({"level": [0, 1, 1, 2, 2, 2, 2]}, "level and time cannot both be given"),
     ],
 )

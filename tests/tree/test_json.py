@@ -63,7 +63,7 @@ WHOLE = {
         ('{"format": "sticktree.tree", "version": 99}', "version 99; this sticktree reads 1 and 2"),
         ('{"format": "sticktree.tree", "version": 1, "leaf": []}', "lacks count, level, parent"),
         (json.dumps(WHOLE | {"count": [2, 1]}), r"count\[0\] = 2"),
-        (json.dumps(WHOLE | {"names": 3}), "names must be a list of texts, got 3"),
+        (json.dumps(WHOLE | {"names": 3}), "names must be a list of strings, got 3"),
         (json.dumps(WHOLE | {"names": ["a", "b"]}), "names has 2 entries, and there are 1 data"),
         (json.dumps(WHOLE | {"time": [0, None]}), r"time\[1\] = nan: times must be finite"),
         (json.dumps(WHOLE | {"support": [1.0]}), "support must have one number for each of 2"),

@@ -207,7 +207,11 @@ def _record(
             "missing_cells": rows.missing_cells,
         },
         "columns": {
-            "fitted": dict(zip(rows.columns.names, rows.columns.declared, strict=True)),
+            "fitted": {
+                name: kind
+                for name, kind in zip(rows.columns.names, rows.columns.declared, strict=True)
+                if name in rows.columns.given
+            },
             **{role: rows.roles[role] for role in ("label", "id", "weights", "ignored")},
         },
         "environment": environment(),

@@ -70,7 +70,8 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         type=_kinds,
         metavar="A=KIND,…",
         help="kinds of columns: gaussian, lognormal, bernoulli, categorical, poisson, "
-        "negative_binomial [numbers are gaussian, text is categorical]",
+        "negative_binomial, binomial (successes/trials=binomial) [numbers are gaussian, text is "
+        "categorical]",
     )
 
 
@@ -132,15 +133,16 @@ def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
 
 
 def _kinds(text: str) -> dict[str, str]:
-    from sticktree.data.kinds import KINDS, nearest
+    from sticktree.data.columns import nearest
+    from sticktree.engine.own.kinds import DECLARED
 
     kinds: dict[str, str] = {}
     for part in split_list(text):
         column, equals, kind = part.rpartition("=")
         if not equals or not column:
             raise argparse.ArgumentTypeError(f"needs COLUMN=KIND with commas between, got {part!r}")
-        if kind not in KINDS:
-            guess = nearest(kind, KINDS) or f": choose from {', '.join(KINDS)}"
+        if kind not in DECLARED:
+            guess = nearest(kind, DECLARED) or f": choose from {', '.join(DECLARED)}"
             raise argparse.ArgumentTypeError(f"{kind!r} is no kind of column{guess}")
         kinds[column] = kind
     return kinds

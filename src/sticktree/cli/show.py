@@ -206,7 +206,9 @@ def _columns(folder: RunFolder, options: argparse.Namespace) -> list[str] | None
             fitted = [pick_column(fitted, name) for name in options.columns]
         except ValueError as error:
             raise ValueError(f"--columns: {error}") from None
-    others = [name for name in fitted if kinds[name] not in ("gaussian", "lognormal")]
+    from sticktree.engine.own.kinds import KINDS as COLUMN_KINDS
+
+    others = [name for name in fitted if not COLUMN_KINDS[kinds[name]].likelihood.is_continuous]
     if len(set(fitted)) in (1, 2) and not others:
         return fitted
     if options.kind == "density":

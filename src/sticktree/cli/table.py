@@ -215,6 +215,8 @@ def fitted_columns(
     names: list[str], chosen: dict[str, Any]
 ) -> tuple[list[str], dict[str, str], dict[str, Any]]:
     """Return which columns are fitted, kinds that were declared, and the roles of the others."""
+    from sticktree.data.columns import split_pair
+    from sticktree.engine.own.kinds import KINDS
 
     def named(option: str, pick: Any, wanted: Any) -> Any:
         try:
@@ -242,10 +244,14 @@ def fitted_columns(
         raise ValueError(
             f"no column is left to fit: the file has {', '.join(map(repr, names[:10]))}"
         )
-    kinds = {named("kinds", pick_column, k): v for k, v in chosen.get("kinds", {}).items()}
-    for name in kinds:
-        if name not in fitted:
-            raise ValueError(f"--kinds: column {name!r} is not fitted")
+    kinds = {}
+    for key, kind in chosen.get("kinds", {}).items():
+        both = split_pair(key, names) if KINDS[kind].pair is not None else None
+        picked = [named("kinds", pick_column, part) for part in both or (key,)]
+        for name in picked:
+            if name not in fitted:
+                raise ValueError(f"--kinds: column {name!r} is not fitted")
+        kinds["/".join(picked)] = kind
     roles["kinds"] = kinds
     roles["ignored"] = [name for name in names if name not in fitted and name not in taken]
     return fitted, kinds, roles

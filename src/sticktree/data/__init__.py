@@ -11,9 +11,8 @@ array([[1.5, 0. ],
 columns: 1 gaussian (0), 1 categorical (1: 2 categories)
 """
 
-from sticktree.data.cells import ColumnError
 from sticktree.data.columns import Columns, Table, read_table
-from sticktree.data.kinds import KINDS, Kind
-from sticktree.data.scaling import smallest_gap
+from sticktree.data.scaling import Scaling, smallest_gap
+from sticktree.engine.own.kinds.cells import ColumnError
 
-__all__ = ["KINDS", "ColumnError", "Columns", "Kind", "Table", "read_table", "smallest_gap"]
+__all__ = ["ColumnError", "Columns", "Scaling", "Table", "read_table", "smallest_gap"]

@@ -39,9 +39,9 @@ class Scaling:
         names = None if columns.container == "array" else np.array(columns.names, dtype=object)
         check_observed("X", values, names)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
-        gaussian = [kind == "gaussian" for kind in columns.kinds]
-        if standardize and any(gaussian):
-            centre[gaussian], spread[gaussian] = _location_and_scale(values[:, gaussian])
+        some = columns.is_continuous
+        if standardize and some.any():
+            centre[some], spread[some] = _location_and_scale(values[:, some])
         return cls(columns, centre, spread)
 
     @classmethod
@@ -70,7 +70,7 @@ class Scaling:
 
     def describe(self, x: FloatArray, resolution: FloatArray | None) -> tuple[Column, ...]:
         """Return the columns as a model has them; None estimates the resolution of each."""
-        gaussian = np.array([kind == "gaussian" for kind in self.columns.kinds])
+        gaussian = self.columns.is_continuous
         if resolution is None:
             gaps = np.array(
                 [smallest_gap(x[:, d]) if gaussian[d] else 0.0 for d in range(len(x.T))]
@@ -87,25 +87,15 @@ class Scaling:
         # The variance of what is spread evenly over one unit of the last digit.
         floors = np.where(gaussian, gaps**2 / 12.0, 0.0)
         return tuple(
-            Column(kind, max(n, 1), float(floor))
-            for kind, n, floor in zip(
-                self.columns.kinds, self.columns.n_categories, floors, strict=True
+            Column(kind, max(n, 1), float(floor), trials)
+            for kind, n, floor, trials in zip(
+                self.columns.kinds,
+                self.columns.n_categories,
+                floors,
+                self.columns.trials,
+                strict=True,
             )
         )
-
-
-def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and standard deviations of what is observed, safe for very large values."""
-    size = np.nanmax(np.abs(x), axis=0)
-    size[size == 0] = 1.0
-    centre = np.nanmean(x / size, axis=0) * size
-    largest = np.nanmax(np.abs(x - centre), axis=0)
-    # A column that is constant up to rounding has no scale of its own.
-    flat = largest <= 1e-12 * size
-    largest[flat] = 1.0
-    spread = np.nanstd((x - centre) / largest, axis=0) * largest
-    spread[flat] = 1.0
-    return centre, spread
 
 
 def smallest_gap(column: npt.ArrayLike) -> float:
@@ -133,3 +123,17 @@ def smallest_gap(column: npt.ArrayLike) -> float:
     spacing = np.finfo(np.float64).eps * np.abs(distinct / 2).max()
     real = gaps[gaps > max(ROUNDING * width, 4 * spacing)]
     return float(2 * real.min()) if real.size else 0.0
+
+
+def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means and standard deviations of what is observed, safe for very large values."""
+    size = np.nanmax(np.abs(x), axis=0)
+    size[size == 0] = 1.0
+    centre = np.nanmean(x / size, axis=0) * size
+    largest = np.nanmax(np.abs(x - centre), axis=0)
+    # A column that is constant up to rounding has no scale of its own.
+    flat = largest <= 1e-12 * size
+    largest[flat] = 1.0
+    spread = np.nanstd((x - centre) / largest, axis=0) * largest
+    spread[flat] = 1.0
+    return centre, spread

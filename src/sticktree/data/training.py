@@ -224,8 +224,8 @@ class TrainingData:
 
 
 def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
-    """Tell whether rows are for the parallel sampler; raise an error if they cannot be."""
-    others = sorted(set(columns.kinds) - {"gaussian"})
+    """Return whether rows are for the parallel sampler; raise if they cannot be."""
+    others = columns.discrete
     if algorithm == "parallel" and others:
         raise ValueError(
             f'algorithm="parallel" is for gaussian and lognormal columns only, got '

@@ -1,4 +1,4 @@
-"""What a fitted mixture says: attributes, clusters of its rows, answers about new ones."""
+"""A fitted mixture: attributes, clusters of its rows, and answers about new ones."""
 
 from __future__ import annotations
 
@@ -142,9 +142,9 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         ----------
         level : int or None, default=None
             Level of the draws' trees whose clusters are to be met. None is that of ``labels_``; if
-            ``n_clusters`` is given, it is the level that has about so many branches.
+            ``n_clusters`` is given, it is the level whose number of branches is nearest.
         n_clusters : int or None, default=None
-            Exactly so many clusters; None takes as many as lose least.
+            The exact number of clusters; None takes the number with the least loss.
         loss : {"vi", "binder"}, default="vi"
             Variation of information, or Binder's loss: pairs on which two clusterings disagree.
         nested : bool, default=False
@@ -339,7 +339,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     # ---- scikit-learn ----------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell whether there are draws."""
+        """Return whether there are draws."""
         return hasattr(self, "fit_")
 
     def __sklearn_tags__(self) -> Any:

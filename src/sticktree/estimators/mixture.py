@@ -57,9 +57,10 @@ class DFPMixture(FittedMixture):
         else it is "shared" where all columns are gaussian, and "own" where not.
     columns : dict, sequence or None, default=None
         The kinds of the columns. They are "gaussian", "lognormal", "bernoulli", "categorical",
-        "poisson" or "negative_binomial", by name or position, or one for each column. What is not
-        given is gaussian in an array, and inferred from the types of a data frame, with a warning
-        that says how.
+        "poisson", "negative_binomial" or "binomial", by name or position, or one for each column.
+        Successes out of a given number of trials are two columns, ``{"hits/shots": "binomial"}``,
+        or one of texts such as 3/10; trials are never modelled. What is not given is gaussian in
+        an array, and inferred from the types of a data frame, with a warning that says how.
     resolution : "auto", float or array, default="auto"
         How finely each column was measured: no cluster is narrower. It is in the user's units.
         Without it a leaf with noise of its own would put a spike on every repeated value. "auto" is
@@ -274,7 +275,7 @@ class DFPMixture(FittedMixture):
 
         ``posterior_`` then has the draws after this batch, and densities and predictions reflect
         all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
-        ``stream_`` has a line for every batch; one that is far from what was foreseen is warned
+        ``stream_`` has a line for every batch; one that is far from what was predicted is warned
         of. If a batch fails or is interrupted, the mixture is as before it.
 
         Parameters

@@ -20,7 +20,7 @@ from sticktree.engine.draw import Draw
 from sticktree.errors import warn_caller
 from sticktree.estimators.reading import read_rows, row_names
 from sticktree.fit import Fit
-from sticktree.inference.drift import Batch, DriftWarning, Stream, foresee
+from sticktree.inference.drift import Batch, DriftWarning, Stream, score_batch
 from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.inference.parameters import draws_depend_on
 from sticktree.inference.runner import Run, Schedule, Workers, sample, watching
@@ -55,7 +55,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
     every = label_every(len(x), n_draws, workers.n_chains)
     schedule = replace(schedule, label_every=every)
     with one_thread():
-        foreseen = foresee(x, last.posterior.predictive, scaling)
+        scored = score_batch(x, last.posterior.predictive, scaling)
         runs = _followed(last, training, workers)
         with watching(estimator.progress, len(runs), schedule) as watch:
             finished = sample(runs, schedule, workers.n_jobs, watch)
@@ -66,10 +66,10 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
     batch = Batch(
         batch=len(known),
         rows=len(x),
-        log_density=foreseen.log_density,
-        expected=foreseen.expected,
-        error=foreseen.error,
-        z=foreseen.z,
+        log_density=scored.log_density,
+        expected=scored.expected,
+        error=scored.error,
+        z=scored.z,
         leaves_before=_n_leaves(before),
         leaves_after=_n_leaves(after),
         new_share=_new_share(after),
@@ -95,7 +95,7 @@ def first_batch(draws: Sequence[Draw]) -> Batch:
 
 def _check_stream(estimator: Any, last: Fit) -> None:
     """Raise an error if something is in the way of a further batch."""
-    others = sorted(set(last.columns.kinds) - {"gaussian"})
+    others = last.columns.discrete
     if others:
         raise ValueError(
             f"partial_fit is for gaussian and lognormal columns only, got {', '.join(others)}"

@@ -61,9 +61,9 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
     """Read rows in memory, like those of the fit unless ``reset``."""
     columns = estimator.columns
     if isinstance(X, Table):
-        alike: Any = np.zeros((1, len(X.columns)))
+        alike: Any = np.zeros((1, len(X.columns.given)))
         if X.columns.container != "array":
-            alike = _frame(alike, X.columns.names)
+            alike = _frame(alike, X.columns.given)
         validate_data(estimator, alike, reset=reset, skip_check_array=True)
         known = X.columns if reset else estimator.columns_
         if (X.columns.declared, X.columns.categories) != (known.declared, known.categories):
@@ -83,7 +83,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
         return read_table(X, table=estimator.columns_)
     table = read_table(X, columns)
     given = columns if isinstance(columns, dict) else dict(enumerate(columns or ()))
-    if set(table.columns.kinds) != {"gaussian"} and len(given) < len(table.columns):
+    if table.columns.discrete and len(given) < table.columns.n_declared:
         warn_caller(table.columns.describe(), ColumnsWarning)
     return table
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sticktree.engine.own.kinds import KINDS
 from sticktree.errors import ParameterError
 from sticktree.model import Column, CovarianceType, LeafNoise, Model
 from sticktree.processes.divergence import (
@@ -152,7 +153,7 @@ def _resolve(divergence: Any, depth: Any) -> Concentration:
 
 def check_noise(leaf_noise: str, kinds: Iterable[str]) -> None:
     """Raise if leaves are to share their noise and columns have none that can be shared."""
-    others = sorted(set(kinds) - {"gaussian", "lognormal"})
+    others = sorted(kind for kind in set(kinds) if not KINDS[kind].likelihood.is_continuous)
     if others and leaf_noise == "shared":
         raise ParameterError(
             "leaf_noise",

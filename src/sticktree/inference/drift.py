@@ -1,6 +1,6 @@
-"""Whether a batch is what was foreseen: a record of each, and a warning where one is far off.
+"""Whether a batch is what was predicted: a record of each, and a warning where one is far off.
 
-A batch is foreseen by the posterior before it: a row of the batch has a mean log predictive density
+A batch is scored by the posterior before it: its rows have a mean log predictive density
 L. The posterior also says what L should be, were the batch drawn from itself: rows are drawn from
 many of its draws, and scored in the same way. The difference, over its standard error, is z. The
 error has two parts: that of a mean over the rows of the batch, and the spread between draws, since
@@ -19,10 +19,10 @@ from sticktree.checks import FloatArray
 from sticktree.data.scaling import Scaling
 from sticktree.posterior.predictive import PosteriorPredictive
 
-__all__ = ["Z_LIMIT", "Batch", "DriftWarning", "Foresight", "Stream", "foresee"]
+__all__ = ["Z_LIMIT", "Batch", "BatchScore", "DriftWarning", "Stream", "score_batch"]
 
 Z_LIMIT = 3.89  # two-sided rate of false alarms: 1 in 10,000 batches that are like those before
-MOST_DRAWS = 40  # by which a batch is foreseen
+MOST_DRAWS = 40  # by which a batch is scored
 MOST_ROWS = 5_000  # of a batch that are scored
 SIMULATED = 50  # rows of each draw
 MOST_NAMED = 8  # batches, in words
@@ -41,12 +41,12 @@ HEADINGS = {
 
 
 class DriftWarning(UserWarning):
-    """A batch is not what the posterior before it foresaw."""
+    """A batch is not what the posterior before it predicted."""
 
 
 @dataclass(frozen=True)
-class Foresight:
-    """How well a batch was foreseen.
+class BatchScore:
+    """How well a batch was predicted.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Foresight:
         return (self.log_density - self.expected) / self.error
 
 
-def foresee(x: FloatArray, predictive: PosteriorPredictive, scaling: Scaling) -> Foresight:
+def score_batch(x: FloatArray, predictive: PosteriorPredictive, scaling: Scaling) -> BatchScore:
     """Score a standardised batch by draws that have not seen it.
 
     What is missing in the batch is left out of rows drawn for comparison, too. It takes at most
@@ -89,7 +89,7 @@ def foresee(x: FloatArray, predictive: PosteriorPredictive, scaling: Scaling) ->
     # Where the model does not fit, rows may vary more than it thinks.
     of_rows = max(within, float(mine.var(ddof=1)) if len(x) > 1 else 0.0)
     error = math.sqrt(of_rows / len(x) + between + between / n_used + within / its.size + 1e-300)
-    return Foresight(float(mine.mean()), float(its.mean()), error)
+    return BatchScore(float(mine.mean()), float(its.mean()), error)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Batch:
     expected, error : float
         What the posterior expected that to be, and the standard error of the difference.
     z : float
-        The difference in units of its error. Far below 0 rows are where none were foreseen; far
+        The difference in units of its error. Far below 0 rows are where none were predicted; far
         above 0 they are crowded where many were.
     leaves_before, leaves_after : float
         Mean number of leaves of the draws before the batch and after it.
@@ -126,13 +126,13 @@ class Batch:
 
     @property
     def drifted(self) -> bool:
-        """Whether it was far from what was foreseen: by more than 3.89 standard errors."""
+        """Whether it was far from what was predicted: by more than 3.89 standard errors."""
         return abs(self.z) > Z_LIMIT
 
     def warning(self) -> str:
         """Return what there is to warn of."""
         return (
-            f"batch {self.batch} is not what the batches before it foresaw: its mean log density "
+            f"batch {self.batch} is not what the batches before it predicted: its mean log density "
             f"is {self.log_density:.3f}, {self.expected:.3f} was expected, z = {self.z:.1f}. "
             f"{self.new_share:.0%} of its rows are in new leaves; see stream_"
         )
@@ -179,11 +179,11 @@ class Stream:
 
     @property
     def drifted(self) -> list[int]:
-        """Numbers of the batches that were far from what was foreseen."""
+        """Numbers of the batches that were far from what was predicted."""
         return [batch.batch for batch in self.batches if batch.drifted]
 
     def words(self) -> str:
-        """Return how many batches there were, and which were not foreseen.
+        """Return how many batches there were, and which were not as predicted.
 
         Examples
         --------
@@ -193,20 +193,20 @@ class Stream:
         ...     Batch(0, 500, nan, nan, nan, nan, nan, 4.0, 1.0),
         ...     Batch(1, 500, -3.5, -2.5, 0.05, -20.0, 4.1, 5.0, 0.08),
         ... )).words().split(". ")[1]
-        'Batch 1 was not what those before it foresaw (z = -20.0): see stream_.'
+        'Batch 1 was not what those before it predicted (z = -20.0): see stream_.'
         """
         batches = "1 batch" if len(self) == 1 else f"{len(self):,} batches"
         text = f"{batches} with {self.n_rows:,} rows in all; this is of the newest."
         far = [batch for batch in self.batches if batch.drifted]
         if len(far) == 1:
             text += (
-                f" Batch {far[0].batch} was not what those before it foresaw (z = {far[0].z:.1f})"
+                f" Batch {far[0].batch} was not what those before it predicted (z = {far[0].z:.1f})"
             )
         elif far:
             named = ", ".join(str(batch.batch) for batch in far[-MOST_NAMED:])
             if len(far) > MOST_NAMED:
                 named = f"the last of them {named}"
-            text += f" {len(far)} batches were not what those before them foresaw ({named})"
+            text += f" {len(far)} batches were not what those before them predicted ({named})"
         return f"{text}: see stream_." if far else text
 
     def plus(self, batch: Batch) -> Stream:

@@ -73,7 +73,7 @@ class Saver(Protocol):
     """Where runs are saved while they go on; see `sticktree.io.checkpoint`."""
 
     def exists(self) -> bool:
-        """Tell whether this very run has been saved before."""
+        """Return whether this very run has been saved before."""
 
     def begin(self) -> None:
         """Make room for a new run."""

@@ -192,7 +192,7 @@ def sample(
 
 
 def processes_wanted() -> bool:
-    """Tell whether the caller is in ``joblib.parallel_config`` with a backend of processes."""
+    """Return whether the caller is in ``joblib.parallel_config`` with a backend of processes."""
     from joblib.parallel import get_active_backend
 
     # Without a configuration, what is preferred is returned.
@@ -264,13 +264,13 @@ def leg(
 
 
 def _shown(show: bool | None) -> bool:
-    """Tell whether to show anything; None asks the terminal."""
+    """Return whether to show anything; None asks the terminal."""
     return sys.stderr.isatty() if show is None else show
 
 
 @contextmanager
 def choosing(show: bool | None, n_models: int) -> Iterator[None]:
-    """Say, while it lasts, that the data choose among models."""
+    """Show, while it lasts, that the data choose among models."""
     if not _shown(show):
         yield
         return

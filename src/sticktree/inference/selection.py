@@ -56,7 +56,7 @@ class Selection:
     results : dict of LeaveOneOut
         What was found of every candidate, by name. For those dropped it comes from short chains.
     weights : dict of float
-        Stacking weights: those of the mixture of models that foresees best. Candidates that were
+        Stacking weights: those of the mixture of models that predicts best. Candidates that were
         dropped have none.
     dropped_after : dict of int
         For candidates that were dropped, sweeps of each of their chains.
@@ -237,7 +237,7 @@ def select(
 
 
 def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:
-    """Return the names of the candidates, or say what is wrong with them."""
+    """Return the names of the candidates, or raise if they are wrong."""
     names = [name for name, _ in candidates]
     if not names:
         raise ValueError("candidates must be one or more pairs of a name and a Model, got none")

@@ -34,7 +34,7 @@ MOST_JSON = 1 << 28  # bytes
 
 
 def check_destination(path: Path) -> None:
-    """Say why no file can be written there, if that can be told."""
+    """Raise an error if it can be seen that no file can be written there."""
     if path.is_dir():
         raise IsADirectoryError(f"path must be that of a file, got the folder {path}")
     if not path.parent.is_dir():

@@ -53,7 +53,7 @@ class Checkpoint:
         }
 
     def exists(self) -> bool:
-        """Tell whether the folder holds this run; say why, if it holds another."""
+        """Return whether the folder holds this run; raise if it holds another."""
         path = self.folder / "run.json"
         if not path.exists():
             return False
@@ -109,5 +109,5 @@ class Checkpoint:
 
 
 def _is_of_cluster(data: Any) -> bool:
-    """Tell whether rows were hashed by the workers that held them."""
+    """Return whether rows were hashed by the workers that held them."""
     return str(data).startswith(BY_WORKERS)

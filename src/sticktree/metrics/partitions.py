@@ -169,7 +169,7 @@ def class_codes(name: str, labels: Iterable[Any], length: int | None = None) -> 
             codes.append(NULL if _missing(label) else number.setdefault(label, len(number)))
         except TypeError:
             raise ValueError(
-                f"{name}[{i}] must be a text, a number or the like, got {label!r}"
+                f"{name}[{i}] must be a string, a number or the like, got {label!r}"
             ) from None
     if length is not None and len(codes) != length:
         raise ValueError(f"{name} must have one entry for each of {length} data, got {len(codes)}")

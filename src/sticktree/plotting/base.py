@@ -304,8 +304,8 @@ def column_names(estimator: Any) -> list[str]:
 
 def names_of_data(estimator: Any) -> list[str]:
     """Return the names of the columns of :func:`data_of`: those of logarithms begin with log."""
-    pairs = zip(column_names(estimator), estimator.columns_.declared, strict=True)
-    return [f"log {name}" if kind == "lognormal" else name for name, kind in pairs]
+    pairs = zip(column_names(estimator), estimator.columns_.is_log, strict=True)
+    return [f"log {name}" if is_log else name for name, is_log in pairs]
 
 
 def read_names(names: Any, tree: Tree) -> list[str] | None:

@@ -136,7 +136,7 @@ class DensityDisplay(Display):
         if resolution is None:
             resolution = 100 if len(every) == len(chosen) else 60
         data = rows_shown(estimator, X)[:, chosen]
-        positive = [estimator.columns_.declared[k] == "lognormal" for k in chosen]
+        positive = [estimator.columns_.is_log[k] for k in chosen]
         grid = [
             _places(column, resolution, only_positive)
             for column, only_positive in zip(data.T, positive, strict=True)
@@ -296,7 +296,7 @@ def chosen_columns(estimator: Any, columns: Sequence[Any] | None) -> list[int]:
         else:
             raise ParameterError("columns", column, f"among {names}")
     for k in chosen:
-        if estimator.columns_.kinds[k] != "gaussian":
+        if not estimator.columns_.is_continuous[k]:
             shown = f"{names[k]!r}, which is {estimator.columns_.declared[k]}"
             expected = "gaussian or lognormal for a density"
             raise ParameterError("columns", names[k], expected, shown=shown)
@@ -309,7 +309,7 @@ def rows_shown(estimator: Any, X: Any = None) -> FloatArray:  # noqa: N803
     """Return the rows to show, in the user's units: those given, or those of the fit."""
     if X is None:
         data = data_of(estimator)
-        logs = [kind == "lognormal" for kind in estimator.columns_.declared]
+        logs = estimator.columns_.is_log
         data[:, logs] = np.exp(data[:, logs])
         return data
     values, _ = read_data(X)
@@ -341,7 +341,7 @@ def _log_density(estimator: Any, at: FloatArray, chosen: list[int], n_draws: int
     # What is missing in a row is integrated out.
     encoded = np.full((len(at), len(columns)), np.nan)
     for j, k in enumerate(chosen):
-        is_log = columns.declared[k] == "lognormal"
+        is_log = columns.is_log[k]
         encoded[:, k] = np.log(at[:, j]) if is_log else at[:, j]
     x = scaling.standardised(encoded)
     found = estimator.posterior_.predictive.thinned(n_draws).log_density(x)

@@ -18,8 +18,7 @@ from sticktree.tree import Tree
 
 __all__ = ["Outline", "Rows"]
 
-SOON = 0.03
-"""Of all time: what happens to a branch so shortly before its end belongs to its end."""
+SOON = 0.03  # of all time
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +105,16 @@ class Outline:
     owner: IntArray
 
     @classmethod
-    def of(cls, rows: Rows, smallest: int = 1) -> Outline:
-        """Find the branches with at least ``smallest`` rows."""
+    def of(cls, rows: Rows, smallest: int = 1, soon: float = SOON) -> Outline:
+        """Find the branches with at least ``smallest`` rows.
+
+        What happens to a branch within the share ``soon`` of all time before its end belongs to
+        its end.
+        """
         tree = rows.tree
         kept = tree.count >= min(smallest, rows.n_rows)
         if smallest > 1:
-            _join_late(rows, kept)
+            _join_late(rows, kept, soon)
         n_kept = np.zeros(tree.n_nodes, dtype=np.int32)
         np.add.at(n_kept, tree.parent[1:][kept[1:]], 1)
         # At a node with data of its own a branch ends too, if these have rows that are shown.
@@ -216,13 +219,13 @@ class Outline:
         ]
 
 
-def _join_late(rows: Rows, kept: npt.NDArray[np.bool_]) -> None:
+def _join_late(rows: Rows, kept: npt.NDArray[np.bool_], soon: float) -> None:
     """Let a branch end where all that follows, of what is kept, happens soon; in place."""
     tree = rows.tree
     latest = np.where(kept, tree.time, -np.inf)
     for nodes in reversed(tree.nodes_by_level[1:]):
         np.maximum.at(latest, tree.parent[nodes], latest[nodes])
-    ended = latest - tree.time <= SOON * rows.end
+    ended = latest - tree.time <= soon * rows.end
     for nodes in tree.nodes_by_level[1:]:
         above = tree.parent[nodes]
         kept[nodes[ended[above]]] = False

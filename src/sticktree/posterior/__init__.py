@@ -2,7 +2,7 @@
 
 - :class:`Posterior`, :class:`Draw`: the draws; :func:`labels_at`: their clusterings at a level;
 - :func:`flat_clustering`: the clustering of least :func:`expected_loss`; :func:`confidence` in it;
-- :func:`coclustering`, :func:`meeting_times`: matrices of who is with whom;
+- :func:`coclustering`, :func:`meeting_times`: matrices of which rows are together;
 - :func:`best_draw`: the best sampled tree.
 """
 

@@ -1,4 +1,4 @@
-"""The draws' clusterings at a level, how far they are from each other, and who is with whom.
+"""The draws' clusterings at a level, how far they are from each other, and which rows are together.
 
 Let n_k be the size of cluster k of a clustering, n_j that of cluster j of a draw, and n_kj the
 number of data that the two share. For both losses
@@ -245,7 +245,7 @@ def best_draw(
     max_labels: int = MAX_LABELS,
     max_steps: int = MAX_STEPS,
 ) -> Draw:
-    """Return the draw with the least expected loss at a level, whatever its clusters are called.
+    """Return the draw with the least expected loss at a level, however its clusters are labelled.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def best_draw(
 
 
 def _losses(candidates: IntArray, draws: IntArray, loss: Loss) -> FloatArray:
-    """Return expected losses of candidates, but for a constant and a factor."""
+    """Return expected losses of candidates, up to a constant and a factor."""
     from sticktree.posterior.counting import own_sums
 
     delta = np.diff(growth(loss, draws.shape[1]))
@@ -301,11 +301,11 @@ def _losses_to_each_other(draws: IntArray, loss: Loss) -> FloatArray:
     return losses
 
 
-# ---- who is with whom ---------------------------------------------------------------------------
+# ---- which rows are together --------------------------------------------------------------
 
 
 def confidence(labels: npt.ArrayLike, labels_of_draws: npt.ArrayLike) -> FloatArray:
-    """Return how sure each datum's cluster is, between 0 and 1.
+    """Return how certain the cluster of each datum is, between 0 and 1.
 
     It is the posterior probability that the datum is with another member of its cluster, on average
     over those members. For a datum alone in its cluster it is the probability that it is alone.
@@ -332,7 +332,7 @@ def confidence(labels: npt.ArrayLike, labels_of_draws: npt.ArrayLike) -> FloatAr
 
 
 def coclustering(labels_of_draws: npt.ArrayLike, rows: npt.ArrayLike | None = None) -> SharedMatrix:
-    """Return the posterior probability of each pair of data to be in one cluster.
+    """Return the posterior probability that each pair of data is in one cluster.
 
     Parameters
     ----------

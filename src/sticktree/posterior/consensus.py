@@ -257,7 +257,7 @@ def meeting_times(draws: Sequence[Draw], rows: npt.ArrayLike | None = None) -> S
 
 
 def summed_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]]) -> SharedMatrix:
-    """Return the sum over draws of the level at which rows i and j of those chosen for each meet.
+    """Return the sum over draws of the levels at which the rows chosen for each draw meet.
 
     Single precision holds these whole numbers without rounding.
     """
@@ -273,7 +273,7 @@ def summed_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]
 
 
 def support(tree: Tree, draws: list[Draw]) -> FloatArray:
-    """Return, for each node, the share of draws in which exactly its data are those below a node.
+    """Return, for each node, the share of draws in which a node has exactly the same data below it.
 
     Single data and all data together are clusters of every draw. Sets are compared by sums of
     random 64-bit numbers, one for each datum: the chance that two different sets have the same sum

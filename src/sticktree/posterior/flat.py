@@ -296,7 +296,7 @@ def search(
 
 
 def _search_nearby(draws: IntArray, loss: Loss, start: IntArray, fixed: bool) -> list[IntArray]:
-    """Return what data find that look at clusters nearby only; nothing if even that is too much."""
+    """Return what is found if data look at nearby clusters only; nothing if it is too much."""
     n_draws, n_data = draws.shape
     n_now = int(start.max()) + 1
     first = _first_rows(draws)
@@ -318,7 +318,7 @@ def _search_nearby(draws: IntArray, loss: Loss, start: IntArray, fixed: bool) ->
 
 
 def _first_rows(draws: IntArray) -> IntArray:
-    """Return where the clusters of each draw begin, if those of all draws are numbered on."""
+    """Return where the clusters of each draw begin if all draws are numbered consecutively."""
     return np.concatenate([[0], np.cumsum(draws.max(axis=1) + 1)]).astype(np.int32)
 
 
@@ -385,7 +385,7 @@ class _Table:
             pass
 
     def _seat_anew(self) -> None:
-        """Take clusters apart one at a time, seat their data anew, and undo it if in vain."""
+        """Take clusters apart one at a time, seat their data anew, and undo what does not help."""
         for k in self.rng.permutation(np.flatnonzero(self.seats.size)):
             if self.sweeps_left <= 0:
                 break

@@ -1,4 +1,4 @@
-"""Leave-one-out predictive density: how well a model foresees each row from all others.
+"""Leave-one-out predictive density: how well a model predicts each row from all others.
 
 With θ all that a draw says but where row i sits, the posterior given all rows is proportional to
 the posterior without row i times p(y_i | θ). So draws given all rows, weighted by 1/p(y_i | θ), are
@@ -68,7 +68,7 @@ class LeaveOneOut:
         return int((self.k_hat > BAD_K_HAT).sum())
 
     def __str__(self) -> str:
-        """Say in a few lines how good the model is, and whether that is to be trusted."""
+        """Return in a few lines how good the model is, and whether that can be trusted."""
         n_rows = self.pointwise.size
         lines = [
             f"leave-one-out log density of {n_rows} rows",

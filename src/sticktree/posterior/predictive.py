@@ -66,7 +66,7 @@ class PosteriorPredictive:
         return PosteriorPredictive(kept, self.model, self.data)
 
     def thinned(self, most: int) -> PosteriorPredictive:
-        """Return the mixture of at most so many draws, spread evenly."""
+        """Return the mixture of at most ``most`` draws, spread evenly."""
         return PosteriorPredictive(spread(self.draws, most), self.model, self.data)
 
     def each(self) -> Iterator[Predictive]:
@@ -223,7 +223,7 @@ class _Asked:
         return shares
 
     def leave_out_unless_sound(self, predictive: Predictive) -> bool:
-        """Tell whether the distribution of the present draw is finite; else leave the draw out."""
+        """Return whether the present draw has a finite density; leave it out if not."""
         middle = np.zeros((1, self.predictive.data.shape[1]))
         sound = bool(np.isfinite(predictive.log_density(middle)).all())
         if not sound:

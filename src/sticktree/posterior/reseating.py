@@ -47,7 +47,7 @@ class Seats(NamedTuple):
 
 @jit
 def _move(seats: Seats, i: int, cluster: int) -> None:
-    """Take a datum out of its cluster, if it is in one, and into another, if that is one."""
+    """Move a datum from its cluster, if it has one, to another, unless that is NULL."""
     old = seats.labels[i]
     if old != NULL:
         seats.size[old] -= 1

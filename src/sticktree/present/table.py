@@ -136,10 +136,8 @@ class Table:
     def of(cls, columns: Any, rows: npt.NDArray[np.int64], encoded: FloatArray) -> Table:
         """Take rows as a fit encodes them, with what is known of their columns."""
         values = np.array(encoded, dtype=np.float64)
-        for d, kind in enumerate(columns.declared):
-            if kind == "lognormal":  # it is fitted as its logarithm
-                with np.errstate(over="ignore"):
-                    values[:, d] = np.exp(values[:, d])
+        with np.errstate(over="ignore"):  # of columns that are fitted as their logarithms
+            values[:, columns.is_log] = np.exp(values[:, columns.is_log])
         by_position = columns.container == "array"
         return cls(
             tuple(f"column {name}" if by_position else str(name) for name in columns.names),

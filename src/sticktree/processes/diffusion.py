@@ -17,7 +17,7 @@ __all__ = ["DiffusionModel", "Simulation"]
 
 @dataclass(frozen=True, eq=False)
 class Simulation:
-    """Data with what made them.
+    """Data, and the tree and locations that generated them.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class DiffusionModel:
         return self.extend(root, n, rng)
 
     def extend(self, simulation: Simulation, n: int, rng: np.random.Generator) -> Simulation:
-        """Draw ``n`` more data that continue the same tree; all that is there stays."""
+        """Draw ``n`` more data that continue the same tree; everything there stays."""
         check_generator(rng)
         if simulation.data.shape[1] != self.transition.dimension:
             raise ValueError(

@@ -237,7 +237,7 @@ def _check_depth(depth: int | None, given: int, name: str) -> None:
 
 
 class NestedLaw:
-    """A law over trees with the same kind of choice at every level; the base of those that follow.
+    """A law over trees with one kind of choice at every level: the base of sticks and restaurant.
 
     Parameters
     ----------

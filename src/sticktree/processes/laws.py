@@ -43,7 +43,7 @@ class TreeLaw(Protocol):
     """An exchangeable law over trees with data: sample it, evaluate it, ask what comes next."""
 
     def sample(self, n: int, rng: np.random.Generator, tree: Tree | None = None) -> Tree:
-        """Draw ``n`` data, into an empty tree or behind those of ``tree``."""
+        """Draw ``n`` data, into an empty tree or after those of ``tree``."""
 
     def log_prob(self, tree: Tree) -> float:
         """Return the log probability of a tree with its data."""

@@ -41,7 +41,7 @@ class NestedRestaurant(NestedLaw):
     """
 
     def sample(self, n: int, rng: np.random.Generator, tree: Tree | None = None) -> Tree:
-        """Seat ``n`` data one after another, in an empty restaurant or behind those of ``tree``.
+        """Seat ``n`` data one after another, in an empty restaurant or after those of ``tree``.
 
         Nodes and data of ``tree`` keep their numbers; new ones follow.
         """

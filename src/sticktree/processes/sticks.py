@@ -71,7 +71,7 @@ class RecursiveSticks(NestedLaw):
         -------
         MassTree
             ``sticks`` with further pieces where data asked for them; its ``tree`` has the data,
-            behind those that were there. ``tree.pruned()`` is the tree of the data alone.
+            after those that were there. ``tree.pruned()`` is the tree of the data alone.
         """
         n = check_integer("n", n, minimum=0)
         check_generator(rng)

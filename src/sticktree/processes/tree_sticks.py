@@ -88,7 +88,7 @@ class TreeStickBreaking:
         return MassTree(tree, np.concatenate(mass), np.concatenate(own), np.concatenate(unbroken))
 
     def sample(self, n: int, rng: np.random.Generator, tree: Tree | None = None) -> Tree:
-        """Draw ``n`` data, into an empty tree or behind those of ``tree``.
+        """Draw ``n`` data, into an empty tree or after those of ``tree``.
 
         Level after level: stopping probabilities and children's shares are drawn given the data
         that are there already, and all new data choose at once. Nodes and data of ``tree`` keep

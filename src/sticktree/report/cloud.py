@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.own.kinds import KINDS
 from sticktree.fit import Fit
 from sticktree.present.table import Table, principal_axes
 from sticktree.report.markup import packed, packed_column
@@ -17,7 +18,6 @@ CURVE_POINTS = 240
 MAP_SIDE = 80
 MOST_DRAWS = 120  # whose densities are averaged; more change no pixel
 MARGIN = 0.06  # of the range, left free around the data
-CONTINUOUS = ("gaussian", "lognormal")
 AXIS_NAMES = 3  # columns that an axis is named after
 
 
@@ -42,8 +42,9 @@ class _Axis:
 
     def __init__(self, rows: Table, d: int) -> None:
         self.label = rows.names[d]
-        self.log = rows.declared[d] == "lognormal"
-        self.continuous = rows.declared[d] in CONTINUOUS
+        kind = KINDS[rows.declared[d]]
+        self.log = kind.is_log
+        self.continuous = kind.likelihood.is_continuous
         self.categories = rows.categories[d]
         self.places = rows.values[:, d]
         if self.log:

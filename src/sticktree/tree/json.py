@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.errors import ParameterError
 from sticktree.tree.structure import Structure
 
 __all__ = ["json_pieces", "read_json"]
@@ -71,7 +72,7 @@ def read_json(text: str | bytes) -> dict[str, Any]:
         raise ValueError(f"the tree lacks {', '.join(sorted(missing))}")
     time, names = record.get("time"), record.get("names")
     if names is not None and not isinstance(names, list):
-        raise ValueError(f"names must be a list of texts, got {names!r}")
+        raise ParameterError("names", names, "a list of strings")
     return {
         "parent": record["parent"],
         "leaf": record["leaf"],

@@ -1,4 +1,4 @@
-"""Trees made of other trees, of paths and of nodes in any order."""
+"""Trees made from other trees, from paths and from nodes in any order."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Shapes(Structure):
         return self._without((self.n_children == 1) & (self.own_count == 0))
 
     def collapsed(self, min_support: float = 0.5) -> Self:
-        """Return the tree without the inner nodes whose support is smaller.
+        """Return the tree without the inner nodes whose support is below ``min_support``.
 
         Their children become children of the node above. The root, leaves, nodes with data of
         their own and those whose support is not known stay. At 0.5 what is left is the majority:

@@ -102,11 +102,11 @@ class Structure:
         object.__setattr__(self, "names", names)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse: a tree never changes."""
+        """Raise: a tree never changes."""
         raise AttributeError(f"a Tree cannot be changed: make a new one instead of setting {name}")
 
     def __delattr__(self, name: str) -> None:
-        """Refuse: a tree never changes."""
+        """Raise: a tree never changes."""
         raise AttributeError(f"a Tree cannot be changed: {name} cannot be deleted")
 
     @classmethod

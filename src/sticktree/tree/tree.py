@@ -203,7 +203,7 @@ class Tree(Shapes):
         merge_ties: bool = True,
         last_time: float | None = None,
     ) -> Self:
-        """Make a tree of a linkage matrix: every datum has a leaf of its own at the last time.
+        """Make a tree from a linkage matrix: every datum has a leaf of its own at the last time.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class Tree(Shapes):
 
     @classmethod
     def from_networkx(cls, graph: Any) -> Self:
-        """Make a tree of a directed graph with edges away from one root.
+        """Make a tree from a directed graph with edges away from one root.
 
         Attributes are those of :meth:`to_networkx`, and none is needed. If no node has ``data``,
         every leaf is a datum, and leaves that are texts are their names.
@@ -327,7 +327,7 @@ class Tree(Shapes):
 
     @classmethod
     def from_frame(cls, nodes: Any, data: Any = None) -> Self:
-        """Make a tree of data frames, of pandas or polars.
+        """Make a tree from data frames, of pandas or polars.
 
         Parameters
         ----------

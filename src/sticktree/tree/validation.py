@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, as_numbers
+from sticktree.errors import ParameterError
 from sticktree.tree.arrays import NULL, hops_to_root, renumbered
 
 _Value = TypeVar("_Value")
@@ -193,15 +194,15 @@ def check_support(support: npt.ArrayLike, n_nodes: int) -> FloatArray:
 
 
 def check_names(names: Sequence[str], n_data: int) -> tuple[str, ...]:
-    """Return names as a tuple; raise if there are too few or if one is not a text."""
+    """Return names as a tuple; raise if there are too few or if one is not a string."""
     if isinstance(names, str):
-        raise ValueError(f"names must be a sequence of texts, one for each datum, got {names!r}")
+        raise ParameterError("names", names, "a sequence of strings, one for each datum")
     texts = tuple(names)
     if len(texts) != n_data:
         raise ValueError(f"names has {len(texts)} entries, and there are {n_data} data")
     wrong = next((i for i, text in enumerate(texts) if not isinstance(text, str)), None)
     if wrong is not None:
-        raise ValueError(f"names[{wrong}] must be a text, got {texts[wrong]!r}")
+        raise ParameterError(f"names[{wrong}]", texts[wrong], "a string")
     return tuple(map(str, texts))
 
 

@@ -1,7 +1,7 @@
 """Kernels that walk a tree of any depth: loops over node ids, since parents come before children.
 
 The passes of ``arrays.py`` go level by level in numpy, which suits shallow trees and needs no
-compilation; a tree with as many levels as data wants these.
+compilation; a tree with as many levels as data needs these.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def data_in_order(parent: IntArray, leaf: IntArray) -> tuple[IntArray, IntArray,
 def heavy_children(parent: IntArray, count: IntArray) -> IntArray:
     """Return the child with most data of each node; NULL where none of them has any.
 
-    Paths that follow heavy children part the tree. Whoever goes up such a path and adds, at every
+    Paths that follow heavy children partition the tree. A pass up such a path that adds, at every
     node, the data that hang beside it, handles each datum at most log₂ N times.
     """
     heavy = np.full(parent.size, NULL, dtype=np.int32)

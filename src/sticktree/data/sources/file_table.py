@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.engine.own.kinds import KINDS
+
 if TYPE_CHECKING:
     from sticktree.data import Columns
 
@@ -100,7 +102,6 @@ MISSING = frozenset(
 )
 """What is written where there is no value; pandas takes the same as missing."""
 TRUTH = {"true": True, "false": False}
-NUMERIC = ("gaussian", "lognormal", "poisson", "negative_binomial")
 
 Cells = npt.NDArray[Any]
 
@@ -151,8 +152,11 @@ def convert(
         What separates whole numbers from fractions.
     """
     present = cells[~missing]
-    if kind in ("bernoulli", "categorical"):
+    declared = None if kind is None else KINDS[kind]
+    if declared is not None and declared.in_words:
         return _filled(_codes(present), missing)
+    if declared is not None and declared.pair is not None:  # cells such as 3/10
+        return _filled(present, missing)
     numbers = _numbers(present, decimal)
     if numbers is not None:
         return _filled(numbers, missing)
@@ -162,7 +166,7 @@ def convert(
         advice = "that looks like a number with a decimal comma"
         first = int(rows[0])
         raise CellError(column, cells[first], first, rows.size - 1, advice, decimal_comma=True)
-    if kind in NUMERIC:
+    if declared is not None:
         advice = f"not a number, as a {kind} column needs"
         raise CellError(column, cells[rows[0]], int(rows[0]), rows.size - 1, advice)
     if 2 * rows.size <= present.size:
@@ -308,9 +312,12 @@ class FileTable:
     def typed_like(self, columns: Columns) -> Any:
         """Return the columns of a table that was fitted, in the form that they had then."""
         categories = dict(zip(columns.names, columns.categories, strict=True))
+        joined = {columns.names[k]: columns.declared[k] for k in columns.joined}
 
         def series(name: str) -> Any:
             cells, missing = self._cells(name)
+            if self.text and name in joined:
+                return convert(name, cells, missing, joined[name])
             if self.text:
                 return convert_like(name, cells, missing, categories[name], self.decimal)
             found = self._without_marks(name, missing)
@@ -319,7 +326,7 @@ class FileTable:
                 return np.array(words, dtype=object)
             return found
 
-        return self._built(list(columns.names), series)
+        return self._built(list(columns.given), series)
 
     def _built(self, columns: Iterable[str], series: Any) -> Any:
         return import_module("pandas").DataFrame({name: series(name) for name in columns})

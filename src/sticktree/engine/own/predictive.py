@@ -239,10 +239,10 @@ class ColumnsPredictive:
             filled = seen.mean() if points is None else seen[(points * seen.size).astype(np.int64)]
             out[:, d] = np.where(np.isnan(out[:, d]), filled, out[:, d])
 
-    def _trials(self, d: int, rows: FloatArray) -> FloatArray | None:
-        """Return the numbers of trials of rows in column d, if it has any."""
+    def _trials(self, d: int, rows: FloatArray) -> FloatArray:
+        """Return the numbers of trials of rows in column d; none if it has no such."""
         column = int(self.state.columns["trials"][d])
-        return None if column == NULL else rows[:, column]
+        return rows[:, column] if column != NULL else np.empty(0)
 
     def _at(self, d: int, leaf: Index) -> LeafColumn:
         """Return what is known of a column at some leaves."""

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.own.kinds.cells import is_missing
+from sticktree.engine.own.kinds.cells import ColumnError, is_missing
 from sticktree.engine.own.kinds.kind import (
     TINY,
     Cells,
@@ -111,11 +111,11 @@ def _probabilities(leaves: LeafColumn) -> FloatArray:
     return np.asarray((leaves.prior + leaves.total) / size[:, None])
 
 
-def _likeliest(leaves: LeafColumn, shares: FloatArray, trials: FloatArray | None) -> FloatArray:
+def _likeliest(leaves: LeafColumn, shares: FloatArray, trials: FloatArray) -> FloatArray:
     return np.asarray((shares @ _probabilities(leaves)).argmax(axis=1), dtype=np.float64)
 
 
-def _sample(leaves: LeafColumn, trials: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+def _sample(leaves: LeafColumn, trials: FloatArray, rng: np.random.Generator) -> FloatArray:
     shares = np.cumsum(_probabilities(leaves), axis=1)
     points = rng.uniform(size=(len(shares), 1)) * shares[:, -1:]
     return np.argmax(shares > points, axis=1).astype(np.float64)
@@ -150,19 +150,17 @@ def _learned(cells: Cells) -> tuple[Any, ...]:
     """Return the categories of a column, sorted."""
     present, seen, found = _seen(cells)
     if len(found) == 1:
-        raise ValueError(
-            f"{cells.label} is categorical but has one value only, {found[0]!r}: it says nothing; "
-            "remove it"
-        )
+        raise ColumnError(f"{cells.label} is categorical but has one value only, {found[0]!r}")
     if len(seen) == len(present) > FEW:
-        raise ValueError(
+        raise ColumnError(
             f"{cells.label} is categorical but has another value in every row, such as "
-            f"{present[0]!r}: names of rows say nothing of groups; remove it"
+            f"{present[0]!r}: names of rows tell nothing of groups",
+            names_rows=True,
         )
     if len(found) > MOST_CATEGORIES:
-        raise ValueError(
+        raise ColumnError(
             f"{cells.label} is categorical but has {len(found)} categories, more than "
-            f"{MOST_CATEGORIES}: merge rare ones, or remove it"
+            f"{MOST_CATEGORIES}: merge rare ones"
         )
     return found
 

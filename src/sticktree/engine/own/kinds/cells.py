@@ -12,7 +12,19 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.own.kinds.kind import Cells
 
-__all__ = ["counts", "is_missing", "numbers", "refuse", "whole"]
+__all__ = ["ColumnError", "counts", "is_missing", "numbers", "refuse", "whole"]
+
+
+class ColumnError(ValueError):
+    """A column that cannot be fitted; it may hold the names of the rows."""
+
+    def __init__(self, problem: str, *, names_rows: bool = False) -> None:
+        super().__init__(problem)
+        self.problem, self.names_rows = problem, names_rows
+
+    def __str__(self) -> str:
+        """Return what is wrong, and what to do about it."""
+        return f"{self.problem}; remove the column"
 
 
 def is_missing(value: Any) -> bool:
@@ -46,8 +58,8 @@ def counts(cells: Cells, kind: str) -> FloatArray:
 
 
 def whole(values: FloatArray) -> npt.NDArray[Any]:
-    """Return counts as integers, if none is missing."""
-    return values.copy() if np.isnan(values).any() else values.astype(np.int64)
+    """Return counts as integers, unless one is missing or a mean between two."""
+    return values.astype(np.int64) if (values == np.floor(values)).all() else values.copy()
 
 
 def refuse(cells: Cells, values: FloatArray, wrong: npt.NDArray[np.bool], words: str) -> None:

@@ -295,11 +295,11 @@ def evidence_together(state: State, leaf: int, node: int) -> float:
 # ---- means and draws -----------------------------------------------------------------------------
 
 
-def _mean(leaves: LeafColumn, shares: FloatArray, trials: FloatArray | None) -> FloatArray:
+def _mean(leaves: LeafColumn, shares: FloatArray, trials: FloatArray) -> FloatArray:
     return np.asarray(shares @ leaves.entries[CENTRE])
 
 
-def _sample(leaves: LeafColumn, trials: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+def _sample(leaves: LeafColumn, trials: FloatArray, rng: np.random.Generator) -> FloatArray:
     kappa = leaves.hyper[KAPPA] + leaves.entries[COUNT]
     rate = 0.5 * kappa / ((kappa + 1.0) * leaves.entries[WIDTH])
     s = _variance(leaves.entries[POWER] - 0.5, rate, leaves.floor, rng)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 
-__all__ = ["TINY", "Cells", "ColumnKind", "Here", "Kernels", "LeafColumn", "Likelihood"]
+__all__ = ["TINY", "Cells", "ColumnKind", "Here", "Kernels", "LeafColumn", "Likelihood", "Pair"]
 
 TINY = 1e-300  # a pseudo-count is never quite zero
 
@@ -96,8 +96,8 @@ class Likelihood:
     medians: tuple[float, float, float] = (1.0, 1.0, 1.0)
     deviations: tuple[float, float, float] = (0.0, 0.0, 0.0)
     kernels: Kernels | None = None
-    mean: Callable[[LeafColumn, FloatArray, FloatArray | None], FloatArray] | None = None
-    sample: Callable[[LeafColumn, FloatArray | None, np.random.Generator], FloatArray] | None = None
+    mean: Callable[[LeafColumn, FloatArray, FloatArray], FloatArray] | None = None
+    sample: Callable[[LeafColumn, FloatArray, np.random.Generator], FloatArray] | None = None
     width: Callable[[int], int] = lambda n_categories: 1
     is_continuous: bool = False
     has_codes: bool = False
@@ -132,6 +132,15 @@ class Cells(Protocol):
         """Return the values as plain Python objects."""
 
 
+class Pair(NamedTuple):
+    """How a kind takes two columns: its own values, and numbers that are data given with them."""
+
+    kind: str  # that of the second column
+    split: Callable[[Cells], tuple[FloatArray, FloatArray]]  # cells that hold both
+    join: Callable[[FloatArray, FloatArray], npt.NDArray[Any]]  # such cells from both
+    settle: Callable[[Cells, FloatArray, FloatArray], FloatArray]  # values that go with the second
+
+
 @dataclass(frozen=True, eq=False)
 class ColumnKind:
     """A kind of column as the user knows it.
@@ -155,9 +164,9 @@ class ColumnKind:
     is_log : bool
         Whether encoded values are logarithms.
     inferred_from : tuple of str
-        Types of columns that are of this kind unless another is given.
-    trials : str or None
-        The kind of the column that must come with it.
+        Types of columns that are of this kind unless another is declared.
+    pair : Pair or None
+        How it goes with a second column, if it needs one.
     is_declared : bool
         Whether users may give it.
     """
@@ -171,5 +180,5 @@ class ColumnKind:
     in_words: bool = False
     is_log: bool = False
     inferred_from: tuple[str, ...] = ()
-    trials: str | None = None
+    pair: Pair | None = None
     is_declared: bool = True

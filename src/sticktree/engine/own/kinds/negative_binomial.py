@@ -110,14 +110,14 @@ def _counts(leaves: LeafColumn) -> tuple[FloatArray, FloatArray]:
     return first, kappa - leaves.prior[:, 0] + leaves.entries[COUNT] * leaves.hyper[SHAPE]
 
 
-def _mean(leaves: LeafColumn, shares: FloatArray, trials: FloatArray | None) -> FloatArray:
+def _mean(leaves: LeafColumn, shares: FloatArray, trials: FloatArray) -> FloatArray:
     first, second = _counts(leaves)
     # E q/(1 − q) of a Beta; where it has no mean, the ratio of the parameters stands for it.
     odds = first / np.where(second > 1.0, second - 1.0, second)
     return np.asarray(leaves.hyper[SHAPE] * (shares @ odds))
 
 
-def _sample(leaves: LeafColumn, trials: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+def _sample(leaves: LeafColumn, trials: FloatArray, rng: np.random.Generator) -> FloatArray:
     q = rng.beta(*_counts(leaves))
     rate = rng.gamma(leaves.hyper[SHAPE], size=q.size) * q / np.maximum(1.0 - q, 1e-12)
     return rng.poisson(rate).astype(np.float64)

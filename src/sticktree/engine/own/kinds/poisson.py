@@ -99,12 +99,12 @@ def _rate(leaves: LeafColumn) -> tuple[FloatArray, FloatArray]:
     return leaves.prior[:, 0] + leaves.total[:, 0], leaves.hyper[KAPPA] + leaves.entries[COUNT]
 
 
-def _mean(leaves: LeafColumn, shares: FloatArray, trials: FloatArray | None) -> FloatArray:
+def _mean(leaves: LeafColumn, shares: FloatArray, trials: FloatArray) -> FloatArray:
     shape, rate = _rate(leaves)
     return np.asarray(shares @ (shape / rate))
 
 
-def _sample(leaves: LeafColumn, trials: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+def _sample(leaves: LeafColumn, trials: FloatArray, rng: np.random.Generator) -> FloatArray:
     shape, rate = _rate(leaves)
     return rng.poisson(rng.gamma(shape) / rate).astype(np.float64)
 

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.own.kinds.cells import is_missing
 
-__all__ = ["Container", "Raw", "Type", "build", "is_missing", "read"]
+__all__ = ["Container", "Raw", "Type", "build", "is_empty", "read"]
 
 Container = Literal["array", "pandas", "polars"]
 Type = Literal["real", "integer", "bool", "text", "dates"]
@@ -112,16 +113,12 @@ def build(
     return np.column_stack(columns).astype(np.float64 if numeric else object)
 
 
-def is_missing(value: Any) -> bool:
-    """Tell whether a cell is empty: None, NaN, NaT, pandas' NA, or nothing but spaces."""
-    if value is None or type(value).__name__ == "NAType":
-        return True
-    if isinstance(value, str):
-        return not value.strip()
-    try:
-        return bool(value != value)  # NaN and NaT are not even equal to themselves
-    except (TypeError, ValueError):
-        return False
+def is_empty(raw: Raw) -> bool:
+    """Tell whether all cells of a column are missing."""
+    values = raw.floats()
+    if values is None:
+        return all(map(is_missing, raw.objects()))
+    return bool(np.isnan(values).all())
 
 
 # ---- each container ------------------------------------------------------------------------------

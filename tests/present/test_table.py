@@ -1,0 +1,43 @@
+"""Rows, columns and classes as people know them, and what is typical of a cluster."""
+
+import numpy as np
+import pandas as pd
+
+from sticktree.present.findings import Classes, Findings
+from tests.support.made_fits import mixture
+
+
+def test_classes_are_ordered_as_numbers_or_text():
+    assert Classes.of([10, 9, None, np.nan, 9]).names == ["9", "10"]
+    assert Classes.of([10, 9, None, np.nan, 9]).code.tolist() == [1, 0, -1, -1, 0]
+    assert Classes.of(np.array(["b", "a", "b"])).names == ["a", "b"]
+    assert Classes.of(pd.Series(["b", pd.NA], dtype="string")).code.tolist() == [0, -1]
+    assert Classes.of([None, None]).names == []
+
+
+def test_lognormal_columns_are_shown_as_they_came():
+    values = np.exp(np.random.default_rng(0).normal(size=(9, 2)))
+    table = Findings(mixture(values, columns=["lognormal", "gaussian"]).fit_).table
+    np.testing.assert_allclose(table.values, values, rtol=1e-12)
+
+
+def test_distances_are_standard_scores():
+    values = np.random.default_rng(0).normal(5, 3, size=(30, 3))
+    values[::4, 1] = np.nan
+    values[:, 2] = 2.5
+    table = Findings(mixture(values).fit_).table
+    expected = (values[:, :2] - np.nanmean(values[:, :2], axis=0)) / np.nanstd(
+        values[:, :2], axis=0
+    )
+    np.testing.assert_allclose(table.distances[:, :2], expected, rtol=1e-10)
+    assert (table.distances[:, 2] == 0).all()
+
+
+def test_what_sets_rows_apart_is_the_most_unusual_first():
+    values = np.zeros((20, 4))
+    values[10:] = [1.0, -30.0, 5.0, 0.0]
+    values[:, 2] += np.tile([0.0, 10.0], 10)
+    traits = Findings(mixture(values, labels=np.arange(20) >= 10).fit_).clusters[1].traits
+    text = [trait.full() for trait in traits]
+    assert text[:2] == ["column 0 1 (+1.0 sd)", "column 1 −30 (−1.0 sd)"]
+    assert len(text) == 2  # column 2 is half a standard deviation off at most, column 3 constant
