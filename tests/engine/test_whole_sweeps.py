@@ -22,12 +22,12 @@ from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.noise import rebuild
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
-from tests.columns import engine as own_engine
-from tests.columns import twin as own_twin
-from tests.columns.test_chain import engine_model
-from tests.columns.test_twin import model_of
-from tests.engine import twin
+from tests.engine.own.test_chain import engine_model
+from tests.engine.own.test_twin import model_of
+from tests.support import shared_twin as twin
 from tests.support.bulk import rows_of
+from tests.support.own import engine as own_engine
+from tests.support.own import twin as own_twin
 
 N_ROWS, SHAPE, C, DISCOUNT = 5, np.array([1.0, 0.7]), 2.0, 0.2
 FALSE_ALARM = 1e-4

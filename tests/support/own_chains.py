@@ -10,7 +10,7 @@ from sticktree.engine.bulk.sums import Sums
 from sticktree.engine.chain import Move
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI
-from tests.columns import engine
+from tests.support.own import engine
 
 
 class FixedChain(OwnBulkChain):

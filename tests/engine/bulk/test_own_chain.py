@@ -12,9 +12,9 @@ from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.model import Column, Model
-from tests.columns import engine, twin
-from tests.columns.test_chain import engine_model
-from tests.columns.test_twin import model_of
+from tests.engine.own.test_chain import engine_model
+from tests.engine.own.test_twin import model_of
+from tests.support.own import engine, twin
 
 FORMS = ["diag", "spherical", "full"]
 

@@ -1,4 +1,4 @@
-"""Geweke's joint test of the sampler for many rows with own noise; see tests/columns.
+"""Geweke's joint test of the sampler for many rows with own noise; see tests/engine/own.
 
 Sweeps alternate with new rows given all the rest. The false-alarm rate is 1e-4 for each case.
 """
@@ -12,9 +12,9 @@ from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.partition import partition
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
-from tests.columns import engine, twin
-from tests.columns.test_chain import engine_model
-from tests.columns.test_twin import model_of
+from tests.engine.own.test_chain import engine_model
+from tests.engine.own.test_twin import model_of
+from tests.support.own import engine, twin
 from tests.support.own_chains import replace_rows
 from tests.support.statistics import assert_same_mean
 

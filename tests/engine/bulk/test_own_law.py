@@ -10,8 +10,8 @@ from scipy.special import gammainc
 
 from sticktree.engine.bulk.laws import FullLaw, Leaf, VarianceLaw, log_masses, truncated_gamma
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
-from tests.columns import evidence
-from tests.columns.test_exact import setting_of
+from tests.engine.own.test_exact import setting_of
+from tests.support.own import evidence
 from tests.support.statistics import assert_law
 
 ROWS = np.array([[0.1, 1.0], [0.4, -0.3], [1.8, 0.2], [0.7, 0.9]])

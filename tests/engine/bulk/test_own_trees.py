@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.columns import exact
-from tests.columns.test_exact import setting_of
+from tests.engine.own.test_exact import setting_of
+from tests.support.own import exact
 from tests.support.own_chains import chain_at
 
 NAN = np.nan

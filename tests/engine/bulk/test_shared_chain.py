@@ -18,7 +18,7 @@ from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.engine.shared.state import NOISE, set_scales
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
-from tests.engine.test_geweke import PRIORS, functions, of_draw
+from tests.engine.shared.test_geweke import PRIORS, functions, of_draw
 from tests.support.statistics import assert_frequencies, assert_same_mean
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])

@@ -16,9 +16,9 @@ from sticktree.cli import main
 from sticktree.data import read_table
 from sticktree.engine.own.kinds import CODES, DECLARED, KINDS, LIKELIHOODS
 from sticktree.engine.own.state import GAUSSIAN
-from tests.columns import engine, evidence, twin
-from tests.columns.test_exact import setting_of
-from tests.columns.test_geweke import test_sweeps_and_new_data_together_keep_the_prior as geweke
+from tests.engine.own.test_exact import setting_of
+from tests.engine.own.test_geweke import test_sweeps_and_new_data_together_keep_the_prior as geweke
+from tests.support.own import engine, evidence, twin
 
 pandas = pytest.importorskip("pandas")
 

@@ -20,8 +20,8 @@ from sticktree.engine.shared.state import empty_state
 from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
-from tests.engine.test_leave_one_out import refitted
-from tests.engine.test_moves import DATA, NOISE, SCALE, every, excess_of_stays
+from tests.engine.shared.test_leave_one_out import refitted
+from tests.engine.shared.test_moves import DATA, NOISE, SCALE, every, excess_of_stays
 from tests.support.statistics import assert_frequencies
 from tests.support.training import training_of
 

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from sticktree import Tree
-from tests.columns import evidence, twin
+from tests.support.own import evidence, twin
 from tests.support.statistics import assert_law, assert_mean
 
 NAN = np.nan

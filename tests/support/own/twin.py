@@ -8,8 +8,15 @@ from scipy import stats
 from scipy.special import expit, gammainc, gammaincinv, softmax
 
 from sticktree import Tree
-from tests.columns.evidence import log_leaf_evidence
-from tests.columns.setting import KAPPA, A, Setting, coordinates_of, gaussian_columns, used_hyper
+from tests.support.own.evidence import log_leaf_evidence
+from tests.support.own.setting import (
+    KAPPA,
+    A,
+    Setting,
+    coordinates_of,
+    gaussian_columns,
+    used_hyper,
+)
 
 
 @dataclass(frozen=True, eq=False)

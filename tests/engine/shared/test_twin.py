@@ -26,7 +26,7 @@ from sticktree.engine.shared.split_leaves import _evidence, _scan
 from sticktree.engine.shared.state import DRIFT, NOISE, load_tree
 from sticktree.model import Model
 from sticktree.tree import NULL
-from tests.engine.compiled import (
+from tests.support.compiled import (
     bound_of_branches,
     crosses,
     log_density,
@@ -513,7 +513,7 @@ def test_log_prior_is_the_sum_of_all_priors(form, scales, twin):
 
 def test_interpreted_engine_gives_the_draws_of_the_compiled_one(twin):
     run = subprocess.run(
-        [sys.executable, "-m", "tests.engine.twin"],
+        [sys.executable, "-m", "tests.support.shared_twin"],
         cwd=Path(twin.__file__).parents[2],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,

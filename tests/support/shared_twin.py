@@ -18,7 +18,7 @@ from sticktree.engine.shared.state import NOISE, State, empty_state
 from sticktree.model import Model
 from sticktree.processes import DiffusionModel, GaussianTransition, NestedRestaurant
 from sticktree.tree import NULL
-from tests.engine.compiled import take_out as compiled_take_out
+from tests.support.compiled import take_out as compiled_take_out
 
 
 class Setting(NamedTuple):

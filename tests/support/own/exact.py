@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from sticktree.processes import enumerate_trees
-from tests.columns.evidence import log_block_evidence
+from tests.support.own.evidence import log_block_evidence
 
 
 class BlockIntegrals:

@@ -11,9 +11,9 @@ import pytest
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.counting import recount
-from tests.columns import engine, twin
-from tests.columns.test_chain import engine_model
-from tests.columns.test_twin import model_of
+from tests.engine.own.test_chain import engine_model
+from tests.engine.own.test_twin import model_of
+from tests.support.own import engine, twin
 from tests.support.statistics import assert_same_mean
 
 N_DATA, N_SWEEPS, N_DRAWS = 4, 3_000, 1_200

@@ -11,7 +11,7 @@ from sticktree.engine.shared.seats import settle
 from sticktree.engine.shared.state import NOISE, set_scales
 from sticktree.model import Model
 from sticktree.tree import NULL
-from tests.engine.compiled import log_density, tail, weigh_leaf
+from tests.support.compiled import log_density, tail, weigh_leaf
 
 DEPTHS = [1, 2, 3, 4, 5, 40]
 DIMENSIONS = [1, 2, 5]

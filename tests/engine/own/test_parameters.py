@@ -17,8 +17,8 @@ from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.hyper import hyper_sweep
 from sticktree.engine.own.nodes import node_sweep, variance_sweep
 from sticktree.engine.own.state import LOG_PSI, PHI
-from tests.columns import engine, twin
-from tests.columns.test_exact import setting_of
+from tests.engine.own.test_exact import setting_of
+from tests.support.own import engine, twin
 from tests.support.statistics import GridLaw, assert_law, assert_mean
 
 NAN = np.nan

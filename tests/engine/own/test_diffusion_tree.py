@@ -14,8 +14,8 @@ from scipy.special import logsumexp
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.predictive import predictives
 from sticktree.processes import enumerate_trees
-from tests.columns import engine, exact
-from tests.columns.test_moves import case_of, excess_of_stays
+from tests.engine.own.test_moves import case_of, excess_of_stays
+from tests.support.own import engine, exact
 from tests.support.statistics import assert_frequencies
 
 PRIOR = (2.0, 1.5)

@@ -6,8 +6,8 @@ import pytest
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.model import Model
-from tests.columns import engine, twin
-from tests.columns.test_twin import model_of
+from tests.engine.own.test_twin import model_of
+from tests.support.own import engine, twin
 
 KINDS = ("gaussian", "categorical", "poisson", "gaussian", "negative_binomial")
 NAN = np.nan

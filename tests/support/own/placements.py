@@ -3,8 +3,8 @@
 import numpy as np
 
 from sticktree import Tree
-from tests.columns import twin
-from tests.columns.evidence import log_leaf_evidence
+from tests.support.own import twin
+from tests.support.own.evidence import log_leaf_evidence
 
 
 def without(tree, phi, i):

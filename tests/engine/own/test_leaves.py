@@ -6,9 +6,9 @@ from scipy import special
 
 from sticktree import Tree
 from sticktree.engine.own.state import PHI
-from tests.columns import engine
-from tests.columns.evidence import log_leaf_evidence
-from tests.columns.setting import Setting, coordinates_of
+from tests.support.own import engine
+from tests.support.own.evidence import log_leaf_evidence
+from tests.support.own.setting import Setting, coordinates_of
 
 KINDS = ("gaussian", "categorical", "poisson", "gaussian", "negative_binomial", "gaussian")
 U = np.array([0.5, -0.3, 0.2, 0.9, -0.4, 1.1, 0.3, -0.8])

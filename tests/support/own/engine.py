@@ -26,7 +26,7 @@ from sticktree.engine.own.regraft import _set_prior_weights
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
 from sticktree.jit import jit
 from sticktree.model import Column, Model
-from tests.columns.setting import trials_of
+from tests.support.own.setting import trials_of
 
 # ---- kernels that other kernels call only ----------------------------------------------------
 

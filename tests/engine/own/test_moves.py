@@ -18,8 +18,8 @@ from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_leaves import split_merge_sweep
 from sticktree.engine.own.split_nodes import node_split_sweep
-from tests.columns import engine, exact, placements, twin
-from tests.columns.test_exact import CASES, setting_of
+from tests.engine.own.test_exact import CASES, setting_of
+from tests.support.own import engine, exact, placements, twin
 from tests.support.statistics import (
     GridLaw,
     assert_frequencies,

@@ -5,9 +5,9 @@ import pytest
 
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
-from tests.columns import engine, placements, twin
-from tests.columns.test_chain import data_of, engine_model, priors_of
-from tests.columns.test_twin import model_of
+from tests.engine.own.test_chain import data_of, engine_model, priors_of
+from tests.engine.own.test_twin import model_of
+from tests.support.own import engine, placements, twin
 from tests.support.statistics import assert_mean
 
 

@@ -16,8 +16,8 @@ from sticktree.engine.shared.missing import Gaps, impute, reseat
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree
-from tests.engine.test_geweke import functions
-from tests.engine.test_moves import excess_of_stays
+from tests.engine.shared.test_geweke import functions
+from tests.engine.shared.test_moves import excess_of_stays
 from tests.support.statistics import assert_frequencies, assert_law, assert_mean, assert_same_mean
 
 NAN = np.nan

@@ -7,7 +7,7 @@ import pytest
 
 from sticktree import Tree
 from sticktree.processes import enumerate_trees
-from tests.columns import exact, twin
+from tests.support.own import exact, twin
 from tests.support.statistics import assert_mean
 
 NAN = np.nan

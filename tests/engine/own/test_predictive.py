@@ -9,9 +9,9 @@ from scipy import stats
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.predictive import predictives
-from tests.columns import engine, placements, twin
-from tests.columns.test_chain import data_of, engine_model
-from tests.columns.test_twin import model_of
+from tests.engine.own.test_chain import data_of, engine_model
+from tests.engine.own.test_twin import model_of
+from tests.support.own import engine, placements, twin
 from tests.support.statistics import GridLaw, assert_frequencies, assert_law, assert_mean
 
 NAN = np.nan

@@ -1,0 +1,1 @@
+"""The model whose leaves have their own noise: a plain twin, exact posteriors, and the engine."""
