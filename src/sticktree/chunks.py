@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, check_integer
 from sticktree.data.sources.formats import open_table
 from sticktree.data.sources.tables import CHUNK_ROWS, ChunkedTable, map_table
+from sticktree.errors import ParameterError
 from sticktree.files import atomically
 
 __all__ = ["ChunkedTable", "map_chunks", "open_table"]
@@ -61,7 +62,7 @@ def map_chunks(
         return map_table(table, function, chunk_rows, out)
     path = Path(out)
     if path.suffix != ".npy":
-        raise ValueError(f"out must be an array or a path that ends in .npy, got {str(path)!r}")
+        raise ParameterError("out", str(path), "an array or a path that ends in .npy")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"out: there is no folder {path.parent}")
     with atomically(path) as temporary:

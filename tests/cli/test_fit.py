@@ -193,6 +193,7 @@ WRONG = [
     ("--kinds plant=categorical --columns 1", "--kinds: column 'plant' is not fitted"),
     ("--kinds länge=poisson --columns 1", "column 'länge', row"),
     ("--weights 2 --columns 1", "column 'width (cm)' must hold numbers, got nothing in row 3"),
+    ("--weights länge --columns 3", "--weights[2] must be at least 0, got -0.268"),
     ("--weights species --columns 2", "--weights: column 'species' must hold numbers, got"),
     ("--columns 2,4", "column 'collector' is categorical but has one value only"),
     ("--columns 2,0", "give it to --id or --drop"),
@@ -335,10 +336,10 @@ def test_a_disk_that_is_full_leaves_a_run_that_can_go_on(flowers, tmp_path, told
 
 
 def test_a_table_is_read_once(flowers, tmp_path, told, monkeypatch):
-    from sticktree.data import Columns
+    import sticktree.data.columns as columns
 
-    encode, calls = Columns.encode, []
-    monkeypatch.setattr(Columns, "encode", lambda self, x: calls.append(1) or encode(self, x))
+    read, calls = columns.read, []
+    monkeypatch.setattr(columns, "read", lambda x: calls.append(1) or read(x))
     options = ["--columns", "1-3", "--covariance", "diag", "--chains", "1", "--warmup", "1"]
     code, _, err = told("fit", flowers, "-o", tmp_path, *options, "--draws", "2", "--seed", "0")
     assert code == 0, err

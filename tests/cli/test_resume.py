@@ -107,13 +107,13 @@ def test_a_run_that_was_stopped_goes_on_to_the_identical_draws(
 @pytest.fixture
 def stopped(flowers, tmp_path, told, monkeypatch):
     """A run that was stopped in its first sweep."""
-    from sticktree import DFPMixture
+    from sticktree.inference.runner import Run
 
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(DFPMixture, "_start", stop)
+        patch.setattr(Run, "start", stop)
         code, _, err = told("fit", flowers, "-o", tmp_path / "run", *COLUMNS, *QUICK)
     assert code == 130
     assert err.count("\n") == 1

@@ -18,11 +18,14 @@ def test_a_number_is_the_weight_of_every_row():
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([1, -1, 1], r"sample_weight\[1\] = -1: .* at least 0"),
-        ([1, 1, 0.5], r"sample_weight\[2\] = 0.5: weights count how often a row occurs"),
-        ([1, np.nan, 1], r"sample_weight\[1\] = nan: weights must be finite"),
-        ([np.inf, 1, 1], r"sample_weight\[0\] = inf: weights must be finite"),
-        ([0, 0, 0], r"zero for every row"),
+        ([1, -1, 1], r"sample_weight\[1\] must be at least 0, got -1"),
+        (
+            [1, 1, 0.5],
+            r"sample_weight\[2\] must be a whole number: it counts how often a row occurs, got 0.5",
+        ),
+        ([1, np.nan, 1], r"sample_weight\[1\] must be finite, got nan"),
+        ([np.inf, 1, 1], r"sample_weight\[0\] must be finite, got inf"),
+        ([0, 0, 0], r"must be above 0 for some row, got only zeros"),
         ([1, 1], r"each of the 3 rows, got an array of shape \(2,\)"),
         ([[1], [1], [1]], r"shape \(3, 1\)"),
         (["a", "b", "c"], r"must be a number for each row"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sticktree
-from sticktree import DFPMixture
+from sticktree import DFPMixture, datasets
 from sticktree.data import read_table
 from sticktree.data.training import MANY, is_parallel, label_every
 from sticktree.engine.bulk.placement import ThreadPlacement
@@ -23,7 +23,7 @@ def blobs():
 
 
 def fit(x, **choices):
-    chosen = {"n_warmup": 10, "n_draws": 12, "random_state": 0, "algorithm": "parallel"}
+    chosen = {"n_warmup": 20, "n_draws": 12, "random_state": 0, "algorithm": "parallel"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return DFPMixture(**{**FAST, **chosen, **choices}).fit(x)
@@ -142,7 +142,7 @@ def test_the_data_choose_a_model_by_some_of_the_rows(blobs):
 def test_both_samplers_agree_on_real_data(name):
     if not os.environ.get("STICKTREE_DATA"):
         pytest.skip("the data sets are not here: STICKTREE_DATA names no folder")
-    x = sticktree.datasets.load(name).data
+    x = datasets.load(name).data
     rng = np.random.default_rng(0)
     held = rng.random(len(x)) < 0.1
     scores = {}

@@ -9,14 +9,6 @@ from sticktree import DFPMixture, Tree
 from sticktree.posterior import Draw
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
-FALSE_ALARM = 1e-4
-
-
-@pytest.fixture(scope="session")
-def false_alarm():
-    """Return the probability with which a statistical check fails by chance on a fresh seed."""
-    return FALSE_ALARM
-
 
 @pytest.fixture(scope="session")
 def blobs():

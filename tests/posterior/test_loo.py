@@ -23,6 +23,7 @@ from sticktree.processes import (
     NestedRestaurant,
     enumerate_trees,
 )
+from tests.support.statistics import FALSE_ALARM
 
 
 def complete(state):
@@ -41,12 +42,12 @@ def error_of(values, n_batches=40):
     return means.std(axis=0, ddof=1) / np.sqrt(n_batches) / means.mean(axis=0)
 
 
-def assert_near(found, exact, error, false_alarm, degrees=39):
-    limit = stats.t.isf(false_alarm / 2 / len(exact), degrees)
+def assert_near(found, exact, error, level=FALSE_ALARM, degrees=39):
+    limit = stats.t.isf(level / 2 / len(exact), degrees)
     assert (np.abs(found - exact) < limit * error + 1e-3).all(), (found - exact) / error
 
 
-def test_conjugate_normal_model(false_alarm):
+def test_conjugate_normal_model():
     # y ~ N(μ, 1), μ ~ N(0, 4); draws of μ are independent.
     rng = np.random.default_rng(0)
     y = rng.normal(1.0, 1.0, size=30)
@@ -57,7 +58,7 @@ def test_conjugate_normal_model(false_alarm):
     rest = precision - 1
     exact = stats.norm.logpdf(y, (y.sum() - y) / rest, np.sqrt(1 + 1 / rest))
     error = error_of(-log_densities.reshape(-1, y.size))
-    assert_near(found.pointwise, exact, error, false_alarm)
+    assert_near(found.pointwise, exact, error)
     assert error.max() < 0.02
     assert found.elpd == pytest.approx(found.pointwise.sum())
     assert found.se == pytest.approx(np.sqrt(30) * found.pointwise.std(ddof=1))
@@ -65,7 +66,7 @@ def test_conjugate_normal_model(false_alarm):
     assert found.n_bad_k == 0
 
 
-def test_sum_over_all_trees(false_alarm):
+def test_sum_over_all_trees():
     # Only the tree varies. p(y_i | the others) is a ratio of sums over all trees.
     rng = np.random.default_rng(3)
     data = 1.2 * rng.standard_normal((6, 2))
@@ -91,11 +92,11 @@ def test_sum_over_all_trees(false_alarm):
         draws.append(complete(state))
     draws = np.array(draws)
     error = error_of(-draws)
-    assert_near(leave_one_out(draws[None]).pointwise, exact, error, false_alarm)
+    assert_near(leave_one_out(draws[None]).pointwise, exact, error)
     assert error.max() < 0.02
 
 
-def test_refits_without_each_row(false_alarm):
+def test_refits_without_each_row():
     rng = np.random.default_rng(5)
     data = rng.standard_normal((8, 1)) + np.repeat([0.0, 2.0], 4)[:, None]
     model = Model(np.ones(1), concentration=1.0, precision_prior=(4.0, 4.0), scale_prior=(4.0, 4.0))
@@ -123,7 +124,7 @@ def test_refits_without_each_row(false_alarm):
         exact = logsumexp(refit) - np.log(len(refit))
         error = np.hypot(error_of(-log_densities[:, [i]]), error_of(refit))
         assert error < 0.03
-        assert_near(found.pointwise[[i]], np.array([exact]), error, false_alarm / 3)
+        assert_near(found.pointwise[[i]], np.array([exact]), error, FALSE_ALARM / 3)
 
 
 def test_heavy_weights_are_told():

@@ -16,6 +16,7 @@ from sticktree.processes import (
     NestedRestaurant,
 )
 from sticktree.tree import Tree
+from tests.support.statistics import FALSE_ALARM
 
 FORMS = ["spherical", "diag", "full"]
 FACTOR, SHIFT = 1e3, 5e4  # from the units of the blobs to those of a user
@@ -199,14 +200,14 @@ def test_densities_not_their_logs_are_averaged_over_draws(fit, blobs):
 
 
 @pytest.mark.parametrize("depth", [1, 3, 6])
-def test_samples_of_one_column_have_the_predictive_density(fits, depth, false_alarm):
+def test_samples_of_one_column_have_the_predictive_density(fits, depth):
     mixture = fits("full", depth, 1)
     points, weights = quadrature(4001, SHIFT + 6 * FACTOR, FACTOR)
     density = weights * np.exp(mixture.score_samples(points[:, None]))
     below = np.cumsum(density) - density / 2
     samples = mixture.sample(4000, random_state=1)[:, 0]
     test = stats.kstest(samples, lambda x: np.interp(x, points, below))
-    assert test.pvalue > false_alarm
+    assert test.pvalue > FALSE_ALARM
 
 
 @pytest.fixture(scope="module")
@@ -234,9 +235,7 @@ def unlike_draws(fit, blobs):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("direction", [(1.0, 0.0), (0.0, 1.0), (0.6, -0.8)])
-def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(
-    unlike_draws, form, direction, false_alarm
-):
+def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(unlike_draws, form, direction):
     mixture = unlike_draws(form, 2)
     samples = mixture.sample(4000, random_state=2) @ direction
     means, deviations, weights = [], [], []
@@ -248,12 +247,12 @@ def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(
         weights.append(part.weight / len(mixture.posterior_))
     means, deviations, weights = map(np.concatenate, (means, deviations, weights))
     test = stats.kstest(samples, lambda x: stats.norm.cdf(x[:, None], means, deviations) @ weights)
-    assert test.pvalue > false_alarm
+    assert test.pvalue > FALSE_ALARM
 
 
-def test_order_of_samples_says_nothing(unlike_draws, false_alarm):
+def test_order_of_samples_says_nothing(unlike_draws):
     first, second = unlike_draws("full", 1).sample(4000, random_state=3).reshape(2, -1)
-    assert stats.ks_2samp(first, second, method="asymp").pvalue > false_alarm
+    assert stats.ks_2samp(first, second, method="asymp").pvalue > FALSE_ALARM
 
 
 def test_samples_have_random_numbers_of_their_own(fits):

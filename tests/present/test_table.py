@@ -41,3 +41,20 @@ def test_what_sets_rows_apart_is_the_most_unusual_first():
     text = [trait.full() for trait in traits]
     assert text[:2] == ["column 0 1 (+1.0 sd)", "column 1 −30 (−1.0 sd)"]
     assert len(text) == 2  # column 2 is half a standard deviation off at most, column 3 constant
+
+
+def test_successes_are_shown_as_shares_of_their_trials():
+    frame = pd.DataFrame(
+        {"hits": [1, 2, 9, None, 0], "shots": [10, 10, 10, 10, 0], "x": [0.0, 1.0, 2.0, 3.0, 4.0]}
+    )
+    found = Findings(
+        mixture(frame, columns={"hits/shots": "binomial"}, labels=[0, 0, 1, 1, 1]).fit_
+    )
+    assert found.table.names == ("hits/shots", "x")
+    np.testing.assert_array_equal(found.table.values[:, 0], [0.1, 0.2, 0.9, np.nan, np.nan])
+    assert "hits/shots 0.9 (high)" in [trait.brief() for trait in found.clusters[1].traits]
+    assert found.columns.startswith("5 rows, 3 columns: ")
+    one = pd.DataFrame({"rate": ["1/10", "2/10", "9/10"]})
+    table = Findings(mixture(one, columns={"rate": "binomial"}, labels=[0, 0, 1]).fit_).table
+    assert table.names == ("rate",)
+    np.testing.assert_array_equal(table.values[:, 0], [0.1, 0.2, 0.9])

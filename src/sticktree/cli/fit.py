@@ -229,7 +229,7 @@ def _fit(estimator: DFPMixture, rows: Rows, options: argparse.Namespace) -> None
     from sticktree.data.sources.dask.session import ClusterLostError
 
     try:
-        with connected(options.scheduler):
+        with naming_options(), connected(options.scheduler):
             _sample(estimator, replace(rows, table=dask_table(options.data, rows.table.names)))
     except ClusterLostError as error:
         raise StoppedError(

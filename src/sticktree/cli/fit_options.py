@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import is_real
 from sticktree.cli.table import NAMES, READING, add_reading, naming_options, reading_of
+from sticktree.data.columns import nearest
 from sticktree.data.sources.names import split_list
+from sticktree.engine.own.kinds import DECLARED
 from sticktree.inference.parameters import PARAMETERS, PRESETS, Parameter, check_level, checked
 
 if TYPE_CHECKING:
@@ -69,9 +71,8 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--kinds",
         type=_kinds,
         metavar="A=KIND,…",
-        help="kinds of columns: gaussian, lognormal, bernoulli, categorical, poisson, "
-        "negative_binomial, binomial (successes/trials=binomial) [numbers are gaussian, text is "
-        "categorical]",
+        help=f"kinds of columns: {', '.join(DECLARED)}; two columns that are one, as in "
+        "successes/trials=binomial [numbers are gaussian, text is categorical]",
     )
 
 
@@ -133,9 +134,6 @@ def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
 
 
 def _kinds(text: str) -> dict[str, str]:
-    from sticktree.data.columns import nearest
-    from sticktree.engine.own.kinds import DECLARED
-
     kinds: dict[str, str] = {}
     for part in split_list(text):
         column, equals, kind = part.rpartition("=")

@@ -47,7 +47,7 @@ MANY_ROWS = 200_000  # below, a table is wide, and not one for the sampler for m
 WHOLE = "--algorithm gibbs reads it whole"
 LOOKED_AT = 1000  # rows, to tell what the columns are
 NAMES = {parameter.name: parameter.flag for parameter in PARAMETERS.values()}
-NAMES["sample_weight"] = "--weights"
+NAMES |= {"sample_weight": "--weights", "scheduler": "--scheduler"}
 """What the terminal calls a parameter."""
 
 

@@ -13,6 +13,7 @@ from sticktree.checks import FloatArray
 from sticktree.data import Columns, Table
 from sticktree.data.scaling import Scaling
 from sticktree.data.store import MemoryStore, Store, digest, some_rows
+from sticktree.errors import ParameterError
 
 __all__ = ["TrainingData", "expand", "label_every"]
 
@@ -21,6 +22,8 @@ SOME = 2_000  # rows that choose a model for all, where there are many
 KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory
 LABEL_BYTES = 500_000_000  # of labels that draws of the parallel sampler keep, of all chains
 LEAST_LABELLED = 4  # draws of each chain that have labels, however many rows there are
+
+ROUND = "to use importance or sampling weights, scale and round them, or draw rows by them"
 
 Rows = npt.NDArray[np.int64]
 
@@ -194,9 +197,8 @@ class TrainingData:
         asked = np.asarray(rows)
         known = np.issubdtype(asked.dtype, np.integer) and np.isin(asked, self.fitted_rows)
         if asked.ndim != 1 or not np.all(known):
-            raise ValueError(
-                f"rows must be numbers of rows that were fitted, from 0 to {self.n_rows - 1}, "
-                f"got {rows!r}"
+            raise ParameterError(
+                "rows", rows, f"numbers of rows that were fitted, from 0 to {self.n_rows - 1}"
             )
         return self.first_data[np.searchsorted(self.fitted_rows, asked)]
 
@@ -252,28 +254,22 @@ def expand(weights: Any, n_rows: int) -> npt.NDArray[np.int64]:
     try:
         counts = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"sample_weight must be a number for each row, got {weights!r}") from None
+        raise ParameterError("sample_weight", weights, "a number for each row") from None
     if counts.ndim == 0:
         counts = np.full(n_rows, float(counts))
     if counts.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have one number for each of the {n_rows} rows, got an array of "
-            f"shape {counts.shape}"
-        )
-    _refuse(counts, ~np.isfinite(counts), "weights must be finite")
-    _refuse(counts, counts < 0, "weights must be at least 0")
-    _refuse(
-        counts,
-        counts != np.floor(counts),
-        "weights count how often a row occurs, so they must be whole numbers; to use importance or "
-        "sampling weights, round them after scaling, or draw rows in proportion to them",
-    )
+        expected = f"one number for each of the {n_rows} rows"
+        shown = f"an array of shape {counts.shape}"
+        raise ParameterError("sample_weight", weights, expected, verb="have", shown=shown)
+    for wrong, expected, remedy in (
+        (~np.isfinite(counts), "finite", None),
+        (counts < 0, "at least 0", None),
+        (counts != np.floor(counts), "a whole number: it counts how often a row occurs", ROUND),
+    ):
+        for row in np.flatnonzero(wrong)[:1]:
+            shown = f"{counts[row]:g}"
+            name = f"sample_weight[{row}]"
+            raise ParameterError(name, counts[row], expected, remedy, shown=shown)
     if not counts.any():
-        raise ValueError("sample_weight is zero for every row: no data are left")
+        raise ParameterError("sample_weight", weights, "above 0 for some row", shown="only zeros")
     return np.repeat(np.arange(n_rows), counts.astype(np.int64))
-
-
-def _refuse(counts: npt.NDArray[np.float64], wrong: npt.NDArray[np.bool], words: str) -> None:
-    rows = np.flatnonzero(wrong)
-    if rows.size:
-        raise ValueError(f"sample_weight[{rows[0]}] = {counts[rows[0]]:g}: {words}")

@@ -18,6 +18,7 @@ from sticktree.datasets.built_in import ABOUT, make_diffusion, make_synthetic, s
 from sticktree.datasets.catalogue import ENTRIES, LABEL, Entry
 from sticktree.datasets.dataset import Contents, Dataset, fingerprint
 from sticktree.datasets.places import DownloadError, cache_folder, data_folder, fetch, missing
+from sticktree.errors import ParameterError
 
 __all__ = ["load", "names", "read_table"]
 
@@ -96,7 +97,7 @@ def load(
     entry = FROM_FILES[name]
     named = None if folder is None else Path(folder).expanduser()
     if named is not None and not named.is_dir():
-        raise ValueError(f"folder must be a folder that exists, got {str(folder)!r}")
+        raise ParameterError("folder", str(folder), "a folder that exists")
     for place in (named, data_folder(), cache_folder()):
         if place is not None and (found := _read_from(place, entry)) is not None:
             return found

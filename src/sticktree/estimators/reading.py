@@ -15,7 +15,7 @@ from sticktree.checks import check_not_infinite, check_observed
 from sticktree.data import Table, read_table
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.dask import is_dask
-from sticktree.data.sources.tables import CHUNK_ROWS, ChunkedTable, map_table
+from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.fit import Fit
@@ -202,7 +202,7 @@ def chunkwise(method: Method) -> Method:
     @wraps(method)
     def asked(self: Any, X: Any, *arguments: Any, **options: Any) -> Any:  # noqa: N803
         if isinstance(X, np.memmap):
-            if X.ndim != 2 or len(X) <= CHUNK_ROWS or X.dtype.kind not in "fiu":
+            if X.ndim != 2 or len(X) <= ChunkedTable.chunk_rows or X.dtype.kind not in "fiu":
                 return method(self, X, *arguments, **options)
         elif not isinstance(X, ChunkedTable):
             return method(self, X, *arguments, **options)

@@ -14,6 +14,7 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 
 from sticktree.data.training import TrainingData
+from sticktree.errors import ParameterError
 from sticktree.estimators.mixture import DFPMixture
 from sticktree.estimators.presets import DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 from sticktree.fit import Fit
@@ -62,8 +63,8 @@ def save(estimator: DFPMixture, path: str | os.PathLike[str]) -> None:
     """
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
-        raise ValueError(
-            f"estimator must be a {', '.join(ESTIMATORS)}, of that very class, got {estimator!r}"
+        raise ParameterError(
+            "estimator", estimator, f"a {', '.join(ESTIMATORS)}, of that very class"
         )
     if not estimator.__sklearn_is_fitted__():
         raise NotFittedError(f"estimator must be fitted before it can be saved, got {estimator!r}")

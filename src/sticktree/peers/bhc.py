@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray, check_integer, check_positive, is_real
+from sticktree.errors import ParameterError
 from sticktree.peers.merging import Merging, NormalInverseWishart
 from sticktree.peers.trees import TreePeer, row_names
 from sticktree.tree import Tree
@@ -179,9 +180,10 @@ class BayesianHierarchicalClustering(TreePeer):
                 given[name] = check_positive(name, value)
         degrees: Any = given.get("degrees_of_freedom", dimension)
         if not is_real(degrees) or degrees <= dimension - 1:
-            raise ValueError(
-                f"degrees_of_freedom must be greater than {dimension - 1} with {dimension} "
-                f"columns, got {degrees!r}"
+            raise ParameterError(
+                "degrees_of_freedom",
+                degrees,
+                f"greater than {dimension - 1} with {dimension} columns",
             )
         return given
 

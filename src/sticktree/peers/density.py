@@ -24,6 +24,7 @@ from sticktree.checks import (
     check_observed,
     is_integer,
 )
+from sticktree.errors import ParameterError
 from sticktree.inference.runner import seed_sequence
 
 __all__ = [
@@ -125,7 +126,7 @@ def check_forms(name: str, forms: Any) -> tuple[str, ...]:
     """Return forms of covariances as a tuple, or raise if one is not known."""
     known = ", ".join(f'"{form}"' for form in FORMS)
     if isinstance(forms, str) or not len(forms) or not set(forms) <= set(FORMS):
-        raise ValueError(f"{name} must be a sequence of {known}, got {forms!r}")
+        raise ParameterError(name, forms, f"a sequence of {known}")
     return tuple(forms)
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import KFold
 
 from sticktree.checks import FloatArray, as_numbers, check_integer
-from sticktree.errors import warn_caller
+from sticktree.errors import ParameterError, warn_caller
 from sticktree.peers.density import DensityPeer, exact_kernels, integer_seed
 
 __all__ = ["KernelDensityCV"]
@@ -137,7 +137,7 @@ def _check_bandwidths(bandwidths: npt.ArrayLike) -> FloatArray:
     values = as_numbers("bandwidths", bandwidths)
     valid = values.ndim == 1 and values.size > 1 and np.isfinite(values).all() and values[0] > 0
     if not valid or (np.diff(values) <= 0).any():
-        raise ValueError(
-            f"bandwidths must be at least two growing numbers greater than 0, got {bandwidths!r}"
+        raise ParameterError(
+            "bandwidths", bandwidths, "at least two growing numbers greater than 0"
         )
     return values

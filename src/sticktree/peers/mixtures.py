@@ -12,6 +12,7 @@ from sklearn.mixture import BayesianGaussianMixture, GaussianMixture
 from sklearn.model_selection import train_test_split
 
 from sticktree.checks import FloatArray, check_integer, check_positive
+from sticktree.errors import ParameterError
 from sticktree.peers.density import (
     FORMS,
     DensityPeer,
@@ -364,7 +365,7 @@ class TunedVariationalMixture(VariationalDensity):
         forms = check_forms("covariance_types", self.covariance_types)
         widths = [check_positive("widths", width) for width in self.widths]
         if not widths:
-            raise ValueError(f"widths must have at least one number, got {self.widths!r}")
+            raise ParameterError("widths", self.widths, "at least one number", verb="have")
         seed = integer_seed(self.random_state)
         learn, check = train_test_split(rows, test_size=HELD_OUT, random_state=seed)
         largest = largest_number("max_components", self.max_components, learn)

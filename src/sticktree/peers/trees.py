@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import validate_data
 
 from sticktree.checks import FloatArray, check_integer
+from sticktree.errors import ParameterError
 from sticktree.tree import Tree
 
 __all__ = ["LINKAGES", "HDBSCANTree", "LinkageTree", "TreePeer", "row_names"]
@@ -94,9 +95,9 @@ class LinkageTree(TreePeer):
         rows = self._read(X)
         if self.method not in LINKAGES:
             known = ", ".join(f'"{method}"' for method in LINKAGES)
-            raise ValueError(f"method must be one of {known}, got {self.method!r}")
+            raise ParameterError("method", self.method, f"one of {known}")
         if self.method in OF_CENTRES and self.metric != "euclidean":
-            raise ValueError(f'metric must be "euclidean" with {self.method}, got {self.metric!r}')
+            raise ParameterError("metric", self.metric, f'"euclidean" with {self.method}')
         settings: dict[str, Any] = {"method": self.method, "metric": self.metric}
         self.linkage_: FloatArray = hierarchy.linkage(rows, **settings)
         self.tree_ = Tree.from_linkage(without_inversions(self.linkage_), row_names(X))

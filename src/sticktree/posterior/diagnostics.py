@@ -35,6 +35,11 @@ NAMES = {
     "discount": "discount d",
     "meeting_level": "mean level at which rows meet",
 }
+ENTRIES = {
+    "nodes": "branches at level {}",
+    "scales": "scale of level {}",
+    "hyper": "hyper-parameter {} of the leaves",
+}
 
 
 Key = TypeVar("Key")
@@ -178,16 +183,13 @@ def scalar_name(label: str) -> str:
     Examples
     --------
     >>> from sticktree.posterior.diagnostics import scalar_name
-    >>> scalar_name("nodes[1]"), scalar_name("concentration")
-    ('branches at level 2', 'concentration c')
+    >>> scalar_name("nodes[1]"), scalar_name("concentration"), scalar_name("variance[0]")
+    ('branches at level 2', 'concentration c', 'variance 1')
     """
-    level = re.fullmatch(r"nodes\[(\d+)\]", label)
-    if level:
-        return f"branches at level {int(level[1]) + 1}"
-    column = re.fullmatch(r"hyper\[(\d+)\]", label)
-    if column:
-        return f"hyper-parameter {int(column[1]) + 1} of the leaves"
-    return NAMES.get(label, label.replace("_", " "))
+    entry = re.fullmatch(r"(\w+)\[(\d+)\]", label)
+    if entry is None:
+        return NAMES.get(label, label.replace("_", " "))
+    return ENTRIES.get(entry[1], f"{entry[1]} {{}}").format(int(entry[2]) + 1)
 
 
 def r_hat_text(value: float, limit: float = R_HAT_LIMIT, digits: int = 2) -> str:

@@ -153,7 +153,9 @@ class Findings:
     def columns(self) -> str:
         """What was fitted, in words."""
         columns = self.fit.columns
-        return f"{many(self.n_rows, 'row')}, {many(len(columns), 'column')}: {columns.listed()}"
+        return (
+            f"{many(self.n_rows, 'row')}, {many(len(columns.given), 'column')}: {columns.listed()}"
+        )
 
     # ---- tree and clusters ----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.present.words import number, shortened
+from sticktree.tree import NULL
 
 __all__ = ["Table", "Trait", "principal_axes", "standardised"]
 
@@ -123,7 +124,8 @@ class Table:
     rows : int array, shape (N,)
         Which row of the fit each one is; ascending unless chosen otherwise.
     values : float array, shape (N, D)
-        In the user's units; categories as their numbers, NaN where missing.
+        In the user's units; categories as their numbers, successes as shares of their trials, NaN
+        where missing.
     """
 
     names: tuple[str, ...]
@@ -138,13 +140,21 @@ class Table:
         values = np.array(encoded, dtype=np.float64)
         with np.errstate(over="ignore"):  # of columns that are fitted as their logarithms
             values[:, columns.is_log] = np.exp(values[:, columns.is_log])
-        by_position = columns.container == "array"
+        names = list(map(str, columns.names))
+        for d, trials in enumerate(columns.trials):
+            if trials != NULL:
+                with np.errstate(invalid="ignore"):  # of no trials at all
+                    values[:, d] /= values[:, trials]
+                names[d] += "" if d in columns.joined else f"/{names[trials]}"
+        if columns.container == "array":
+            names = [f"column {name}" for name in names]
+        kept = [d for d in range(len(columns)) if d not in columns.trials]
         return cls(
-            tuple(f"column {name}" if by_position else str(name) for name in columns.names),
-            tuple(columns.declared),
-            tuple(tuple(map(str, known)) for known in columns.categories),
+            tuple(names[d] for d in kept),
+            tuple(columns.declared[d] for d in kept),
+            tuple(tuple(map(str, columns.categories[d])) for d in kept),
             rows,
-            values,
+            values[:, kept],
         )
 
     def some(self, rows: npt.NDArray[np.int64]) -> Table:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sticktree.errors import ParameterError
 from sticktree.optional import optional
 from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.structure import Structure, format_index
@@ -168,7 +169,7 @@ def read_graph(graph: Any) -> dict[str, Any]:
     """Return the arguments of a tree; see :meth:`Tree.from_networkx`."""
     nx = optional("networkx", extra="graph", asker="from_networkx")
     if not isinstance(graph, nx.Graph) or not graph.is_directed():
-        raise ValueError(f"graph must be a networkx.DiGraph, got {graph!r}")
+        raise ParameterError("graph", graph, "a networkx.DiGraph")
     if graph.number_of_nodes() == 0 or not nx.is_arborescence(graph):
         raise ValueError(
             "graph must be a tree with edges that lead away from one root, got a graph of "

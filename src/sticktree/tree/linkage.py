@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, as_numbers, is_real
+from sticktree.errors import ParameterError
 from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.shapes import Shapes
 
@@ -70,7 +71,7 @@ def read_linkage(
     _check_heights(table, heights, left, right)
     last = float(heights.max()) if last_time is None else last_time
     if not is_real(last) or not np.isfinite(last):
-        raise ValueError(f"last_time must be a finite number, got {last_time!r}")
+        raise ParameterError("last_time", last_time, "a finite number")
     absorbed = np.zeros(2 * n - 1, dtype=np.bool_)
     if merge_ties:
         absorbed[n:-1] = heights[n:-1] == heights[above[n:-1]]

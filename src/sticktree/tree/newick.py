@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.errors import ParameterError
 from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.structure import Structure
 from sticktree.tree.validation import assembled, check_names
@@ -155,7 +156,7 @@ def read_newick(
 ) -> dict[str, Any]:
     """Return the arguments of a tree; see :meth:`Tree.from_newick`."""
     if not isinstance(text, str):
-        raise ValueError(f"text must be a Newick text, got {text!r}")
+        raise ParameterError("text", text, "a Newick text")
     entries = _Reader(text).entries()
     has_lengths = any(entry.length is not None for entry in entries)
     is_node = [not (e.is_tip and e.length is None and has_lengths) for e in entries]

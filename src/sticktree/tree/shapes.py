@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, is_integer, is_real
+from sticktree.errors import ParameterError
 from sticktree.tree.arrays import (
     NULL,
     Children,
@@ -152,7 +153,7 @@ class Shapes(Structure):
         array([-1,  0,  0,  0], dtype=int32)
         """
         if not is_real(min_support) or not 0 <= min_support <= 1:
-            raise ValueError(f"min_support must be between 0 and 1, got {min_support!r}")
+            raise ParameterError("min_support", min_support, "between 0 and 1")
         if self.support is None:
             raise ValueError("collapsed needs a tree with supports: this one has none")
         inner = (self.n_children > 0) & (self.own_count == 0)

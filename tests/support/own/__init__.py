@@ -1,1 +1,1 @@
-"""The model whose leaves have their own noise: a plain twin, exact posteriors, and the engine."""
+"""A plain twin of the model with own noise, its exact posteriors, and the engine beside them."""

@@ -39,16 +39,9 @@ class ArrayTable(ChunkedTable):
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Return the rows from ``start`` up to ``stop``."""
-        part = self.array[start:stop]
-        if self.columns != tuple(range(self.array.shape[1])):
-            part = part[:, list(self.columns)]
-        rows = np.array(part, dtype=np.float64, order="C")
+        rows = np.array(self._selected(self.array[start:stop]), dtype=np.float64, order="C")
         self._give_back()
         return rows
-
-    def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
-        for start in range(0, self.n_rows, n_rows):
-            yield self.read(start, min(start + n_rows, self.n_rows))
 
     def _give_back(self) -> None:
         """Let go of the pages of a memory map, which else count as memory of this process."""
@@ -87,9 +80,7 @@ class NpyTable(ChunkedTable):
                     rows[:, k] = self._numbers(file, column * self.n_rows + start, len(rows))
             else:
                 flat = self._numbers(file, start * self.width, len(rows) * self.width)
-                table = flat.reshape(len(rows), self.width)
-                whole = self.columns == tuple(range(self.width))
-                rows[:] = table if whole else table[:, list(self.columns)]
+                rows[:] = self._selected(flat.reshape(len(rows), self.width))
         return rows
 
     def _numbers(self, file: Any, first: int, count: int) -> npt.NDArray[Any]:
@@ -98,10 +89,6 @@ class NpyTable(ChunkedTable):
         if numbers.size != count:
             raise ValueError(f"{self.name} was cut short since it was opened")
         return numbers
-
-    def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
-        for start in range(0, self.n_rows, n_rows):
-            yield self.read(start, start + n_rows)
 
 
 # ---- Tables in Parquet files --------------------------------------------------------------------
@@ -183,6 +170,15 @@ class ParquetTable(ChunkedTable):
             return parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False)
         except (ValueError, OSError) as error:  # ArrowInvalid is a ValueError
             raise ValueError(f"{file} is not a Parquet file, or cut short: {error}") from None
+
+    def read(self, start: int, stop: int) -> FloatArray:
+        """Return the rows from ``start`` up to ``stop``."""
+        out = [
+            rows[max(start - first, 0) : stop - first]
+            for first, rows in self.chunks(max(stop - start, 1))
+            if first < stop and start < first + len(rows)
+        ]
+        return np.concatenate([np.empty((0, self.n_columns)), *out])
 
     def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
         pyarrow = import_module("pyarrow")
@@ -267,15 +263,11 @@ class ZarrTable(ChunkedTable):
             rows = np.asarray(self.array[start:stop])
         except Exception as error:
             raise ValueError(f"{self.name} cannot be read: {error}") from None
-        if self.columns != tuple(range(self.array.shape[1])):
-            rows = rows[:, list(self.columns)]
-        return np.array(rows, dtype=np.float64, order="C")
+        return np.array(self._selected(rows), dtype=np.float64, order="C")
 
     def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
         height = int(self.array.chunks[0])  # what is read in part is unpacked whole
-        step = height * max(n_rows // height, 1)
-        for start in range(0, self.n_rows, step):
-            yield self.read(start, min(start + step, self.n_rows))
+        return super()._pieces(height * max(n_rows // height, 1))
 
 
 # ---- From a path to a table ---------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from sticktree.engine.bulk.partition import BLOCK, Labelled, Partition, Sided
 from sticktree.engine.bulk.placement import Choices
+from sticktree.errors import ParameterError
 
 __all__ = ["Buffer", "Scratch", "Slot", "read_into", "removed_with", "write"]
 
@@ -38,7 +39,7 @@ class Scratch:
     def __init__(self, within: str | os.PathLike[str] | None = None) -> None:
         parent = _usual() if within is None else Path(within)
         if not parent.is_dir():
-            raise ValueError(f"scratch_folder must be a folder that is there, got {str(within)!r}")
+            raise ParameterError("scratch_folder", str(within), "a folder that is there")
         try:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
         except OSError as error:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
+from sticktree.errors import ParameterError
 
 __all__ = ["CHUNK_ROWS", "ChunkedTable", "check_table", "map_table", "recut"]
 
@@ -65,12 +66,12 @@ class ChunkedTable:
         """Return the table with some of its columns, by their positions."""
         for column in columns:
             if check_integer("columns", column, minimum=0) >= self.n_columns:
-                raise ValueError(
-                    f"columns must be below {self.n_columns}, the number of columns of "
-                    f"{self.name}, got {column}"
-                )
+                most = f"below {self.n_columns}, the number of columns of {self.name}"
+                raise ParameterError("columns", column, most)
         if not len(columns):
-            raise ValueError("columns must name at least one column, got none")
+            raise ParameterError(
+                "columns", columns, "at least one column", verb="name", shown="none"
+            )
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.columns = tuple(self.columns[column] for column in columns)
@@ -81,10 +82,8 @@ class ChunkedTable:
     def named(self, names: Sequence[str]) -> Self:
         """Return the table with other names of its columns."""
         if len(names) != self.n_columns:
-            raise ValueError(
-                f"names must be {self.n_columns}, one for each column of {self.name}, got "
-                f"{len(names)}"
-            )
+            wanted = f"{self.n_columns}, one for each column of {self.name}"
+            raise ParameterError("names", names, wanted, shown=str(len(names)))
         other = self.select(range(self.n_columns))
         other.names = tuple(names)
         return other
@@ -114,16 +113,17 @@ class ChunkedTable:
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Return the rows from ``start`` up to ``stop``."""
-        out = [
-            rows[max(start - first, 0) : stop - first]
-            for first, rows in self.chunks(max(stop - start, 1))
-            if first < stop and start < first + len(rows)
-        ]
-        return np.concatenate([np.empty((0, self.n_columns)), *out])
+        raise NotImplementedError
 
     def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
         """Yield all rows in order, in pieces that are easy to read, of about ``n_rows``."""
-        raise NotImplementedError
+        for start in range(0, self.n_rows, n_rows):
+            yield self.read(start, min(start + n_rows, self.n_rows))
+
+    def _selected(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the columns that are read, of rows with all columns of the file."""
+        whole = self.columns == tuple(range(rows.shape[1]))
+        return rows if whole else rows[:, list(self.columns)]
 
 
 def recut(pieces: Iterable[FloatArray], n_rows: int) -> Iterator[FloatArray]:
@@ -176,15 +176,18 @@ def map_table(
     for first, rows in table.chunks(table.chunk_rows if chunk_rows is None else chunk_rows):
         answer = np.asarray(function(rows))
         if answer.ndim == 0 or len(answer) != len(rows):
-            raise ValueError(
-                f"function must return one answer for each of {len(rows)} rows, got an array of "
-                f"shape {answer.shape}"
+            raise ParameterError(
+                "function",
+                function,
+                f"one answer for each of {len(rows)} rows",
+                verb="return",
+                shown=f"an array of shape {answer.shape}",
             )
         shape = (table.n_rows, *answer.shape[1:])
         if out is None:
             out = new(shape, answer.dtype)
         if out.shape != shape:
-            raise ValueError(f"out must have shape {shape}, got {out.shape}")
+            raise ParameterError("out", out, f"shape {shape}", verb="have", shown=str(out.shape))
         out[first : first + len(rows)] = answer
     assert out is not None  # a table has rows
     return out

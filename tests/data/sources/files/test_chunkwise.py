@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture
-from sticktree.chunks import open_table
-from sticktree.data.sources import tables
+from sticktree.chunks import ChunkedTable, open_table
 from sticktree.posterior.diagnostics import ConvergenceWarning
 
 QUESTIONS = ("score_samples", "predict", "predict_proba", "transform")
@@ -16,8 +15,7 @@ QUESTIONS = ("score_samples", "predict", "predict_proba", "transform")
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(tables, "CHUNK_ROWS", 7)
-    monkeypatch.setattr(tables.ChunkedTable, "chunk_rows", 7)
+    monkeypatch.setattr(ChunkedTable, "chunk_rows", 7)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +66,7 @@ def test_names_go_with_the_rows(rows, tmp_path):
         mixture.score_samples(table.named(["a", "c"]))
 
 
-def test_tables_of_another_width_are_told(rows):
+def test_tables_of_another_width_are_refused(rows):
     mixture = fitted(rows)
     with pytest.raises(ValueError, match="3 features"):
         mixture.predict(open_table(np.zeros((20, 3))))

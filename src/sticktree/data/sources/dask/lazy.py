@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.errors import ParameterError
 
 __all__ = ["connected", "dask_table", "map_rows"]
 
@@ -148,15 +149,13 @@ def connected(address: str) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError:
-        raise ValueError(
-            '--scheduler needs Dask: install it with `pip install "sticktree[dask]"`'
+        raise ImportError(
+            "to use a Dask scheduler, install Dask: pip install 'sticktree[dask]'"
         ) from None
     try:
         client = Client(address, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
-        raise ValueError(
-            f"--scheduler must be the address of a Dask scheduler, such as tcp://host:8786, got "
-            f"{address!r}: {error}"
-        ) from None
+        known = "the address of a Dask scheduler, such as tcp://host:8786"
+        raise ParameterError("scheduler", address, known, shown=f"{address!r}: {error}") from None
     with client:
         yield

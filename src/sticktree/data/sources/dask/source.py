@@ -15,8 +15,9 @@ from sticktree.data.sources.dask.placement import DaskStore, prepare
 from sticktree.data.sources.dask.session import Session, current_client
 from sticktree.data.store import MemoryStore, Store
 from sticktree.engine.bulk.measure import Scale, measure
+from sticktree.errors import ParameterError
 
-__all__ = ["DaskSource", "Findings", "Piece", "blocks_of", "cut_up", "read_piece"]
+__all__ = ["DaskSource", "Facts", "Piece", "blocks_of", "cut_up", "read_piece"]
 
 
 PART_BYTES = 2**28  # of rows in one part, at most
@@ -34,7 +35,7 @@ class DaskSource:
     ----------
     pieces : list
         Rows, or futures of them.
-    findings : list of Findings
+    facts : list of Facts
         What they are like.
     session : Session or None
         The run on a cluster, if there is one.
@@ -49,14 +50,12 @@ class DaskSource:
         Number of all rows, and of columns.
     """
 
-    def __init__(
-        self, pieces: list[Any], findings: list[Findings], session: Session | None
-    ) -> None:
+    def __init__(self, pieces: list[Any], facts: list[Facts], session: Session | None) -> None:
         self._pieces: list[Any] | None = pieces
         self._session = session
-        self.counts = tuple(found.n for found in findings)
-        self.names = findings[0].names
-        self.n_rows, self.n_columns = sum(self.counts), findings[0].width
+        self.counts = tuple(found.n for found in facts)
+        self.names = facts[0].names
+        self.n_rows, self.n_columns = sum(self.counts), facts[0].width
 
     @classmethod
     def of(cls, X: Any, client: Any = None) -> DaskSource:  # noqa: N803
@@ -82,17 +81,17 @@ class DaskSource:
         client = current_client() if client is None else client
         if client is None:
             pieces = _read_here(blocks)
-            findings = [piece.findings for piece in pieces]
-            return cls([p.x for p in _checked(pieces, findings)], _filled(findings), None)
+            facts = [piece.facts for piece in pieces]
+            return cls([p.x for p in _checked(pieces, facts)], _filled(facts), None)
         session = Session(client)
         futures = session.compute(_reading(blocks, session.token))
         keys = [session.key("look", 0, k) for k in range(len(futures))]
-        looks = {key: (_findings, future) for key, future in zip(keys, futures, strict=True)}
-        findings = session.results(session.submit(looks, keys))
-        kept = _checked(futures, findings)
+        looks = {key: (_facts_of, future) for key, future in zip(keys, futures, strict=True)}
+        facts = session.results(session.submit(looks, keys))
+        kept = _checked(futures, facts)
         keys = [session.key("rows", 0, k) for k in range(len(kept))]
         rows = {key: (_rows, future) for key, future in zip(keys, kept, strict=True)}
-        return cls(session.submit(rows, keys), _filled(findings), session)
+        return cls(session.submit(rows, keys), _filled(facts), session)
 
     @property
     def first(self) -> list[int]:
@@ -165,8 +164,8 @@ def cut_up(
     return [0, *sorted({int(cut) for cut in nearest if cut < len(counts)}), len(counts)]
 
 
-def _findings(piece: Piece) -> Findings:
-    return piece.findings
+def _facts_of(piece: Piece) -> Facts:
+    return piece.facts
 
 
 def _rows(piece: Piece) -> FloatArray:
@@ -180,16 +179,15 @@ def blocks_of(X: Any) -> tuple[list[list[Any]], list[float]]:  # noqa: N803
     """
     if _is(X, "dask.array", "Array"):
         if X.ndim != 2:
-            raise ValueError(
-                f"X must have two dimensions, rows and columns, got a dask array of {X.ndim}"
-            )
+            raise _refused("two dimensions, rows and columns", f"a dask array of {X.ndim}")
         return [list(row) for row in X.to_delayed()], list(X.chunks[0])
     if _is(X, "dask.dataframe", "Series"):
-        raise ValueError("X must be a dask DataFrame, got a Series; call its to_frame() first")
+        remedy = "call its to_frame() first"
+        raise ParameterError("X", X, "a dask DataFrame", remedy, shown="a Series")
     if _is(X, "dask.dataframe", "DataFrame"):
         frames = X.to_delayed()
         return [[frame] for frame in frames], [np.nan] * len(frames)
-    raise ValueError(f"X must be a dask array or DataFrame, got {type(X).__name__}")
+    raise ParameterError("X", X, "a dask array or DataFrame", shown=type(X).__name__)
 
 
 def _check_dtypes(X: Any) -> None:  # noqa: N803
@@ -198,9 +196,7 @@ def _check_dtypes(X: Any) -> None:  # noqa: N803
         return
     for name, dtype in X.dtypes.items():
         if getattr(dtype, "kind", "O") not in NUMBERS or str(dtype) == "category":
-            raise ValueError(
-                f"X must have numbers in all columns, got dtype {dtype} in column {name!r}"
-            )
+            raise _refused("numbers in all columns", f"dtype {dtype} in column {name!r}")
 
 
 def _is(X: Any, module: str, name: str) -> bool:  # noqa: N803
@@ -220,45 +216,44 @@ def _read_here(blocks: list[list[Any]]) -> list[Piece]:
     return [piece.compute() for piece in _reading(blocks, "here")]
 
 
-def _filled(findings: list[Findings]) -> list[Findings]:
-    return [found for found in findings if found.n]
+def _filled(facts: list[Facts]) -> list[Facts]:
+    return [found for found in facts if found.n]
 
 
-def _checked(pieces: list[Any], findings: list[Findings]) -> list[Any]:
+def _checked(pieces: list[Any], facts: list[Facts]) -> list[Any]:
     """Return the pieces that have rows; raise an error if a partition is wrong."""
-    for k, found in enumerate(findings):
+    for k, found in enumerate(facts):
         if found.wrong is not None:
-            raise ValueError(
-                f"X must have numbers in all partitions, got {found.wrong} in partition {k}"
-            )
-    kept = [k for k, found in enumerate(findings) if found.n]
+            raise _refused("numbers in all partitions", f"{found.wrong} in partition {k}")
+    kept = [k for k, found in enumerate(facts) if found.n]
     if not kept:
-        raise ValueError(
-            f"X must have at least one row, got {len(findings)} partitions without any"
-        )
-    model = findings[kept[0]]
+        raise _refused("at least one row", f"{len(facts)} partitions without any")
+    model = facts[kept[0]]
     if not model.width:
-        raise ValueError("X must have at least one column, got none")
+        raise _refused("at least one column", "none")
     for k in kept:
-        found = findings[k]
+        found = facts[k]
         if found.width != model.width:
-            raise ValueError(
-                f"X must have as many columns in all partitions, got {model.width} in partition "
-                f"{kept[0]} and {found.width} in partition {k}"
+            raise _refused(
+                "as many columns in all partitions",
+                f"{model.width} in partition {kept[0]} and {found.width} in partition {k}",
             )
         if found.names != model.names:
-            raise ValueError(
-                f"X must have the same columns in all partitions, got {_listed(model.names)} in "
-                f"partition {kept[0]} and {_listed(found.names)} in partition {k}"
+            raise _refused(
+                "the same columns in all partitions",
+                f"{_listed(model.names)} in partition {kept[0]} and {_listed(found.names)} in "
+                f"partition {k}",
             )
-    count = sum(found.n_infinite for found in findings)
+    count = sum(found.n_infinite for found in facts)
     if count:
-        firsts = np.cumsum([0, *(found.n for found in findings)])
-        rows = np.concatenate(
-            [first + f.infinite for first, f in zip(firsts, findings, strict=False)]
-        )
+        firsts = np.cumsum([0, *(found.n for found in facts)])
+        rows = np.concatenate([first + f.infinite for first, f in zip(firsts, facts, strict=False)])
         raise infinite_entries("X", rows, count)
     return [pieces[k] for k in kept]
+
+
+def _refused(expected: str, shown: str) -> ParameterError:
+    return ParameterError("X", None, expected, verb="have", shown=shown)
 
 
 def _listed(names: tuple[str, ...] | None) -> str:
@@ -275,7 +270,7 @@ FEW = 5  # rows with infinite entries that are named
 NUMBERS = "biuf"  # kinds of dtypes
 
 
-class Findings(NamedTuple):
+class Facts(NamedTuple):
     """What a partition is like."""
 
     n: int
@@ -290,13 +285,13 @@ class Piece(NamedTuple):
     """The rows of a partition, and what they are like."""
 
     x: FloatArray
-    findings: Findings
+    facts: Facts
 
     @classmethod
     def refused(cls, wrong: str) -> Piece:
         """Return a piece that has no numbers."""
         none = np.empty(0, dtype=np.int64)
-        return cls(np.empty((0, 0)), Findings(0, 0, wrong, None, none, 0))
+        return cls(np.empty((0, 0)), Facts(0, 0, wrong, None, none, 0))
 
 
 def read_piece(blocks: list[Any]) -> Piece:
@@ -322,7 +317,7 @@ def read_piece(blocks: list[Any]) -> Piece:
         return Piece.refused(f"blocks of {' and '.join(map(str, sorted(heights)))} rows abreast")
     x = np.ascontiguousarray(tables[0] if len(tables) == 1 else np.hstack(tables))
     infinite = np.flatnonzero(np.isinf(x).any(axis=1))
-    found = Findings(len(x), x.shape[1], None, names, infinite[:FEW], infinite.size)
+    found = Facts(len(x), x.shape[1], None, names, infinite[:FEW], infinite.size)
     return Piece(x, found)
 
 
