@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,8 +68,8 @@ def nodes_by_level(level: IntArray) -> list[IntArray]:
     and a reversed loop children before parents.
     """
     order = np.argsort(level, kind="stable").astype(np.int32)
-    starts = np.flatnonzero(np.diff(level[order])) + 1
-    return np.split(order, starts)
+    starts = (np.flatnonzero(np.diff(level[order])) + 1).tolist()
+    return [order[low:high] for low, high in pairwise([0, *starts, order.size])]
 
 
 def accumulate_upward(

@@ -18,6 +18,8 @@ _Value = TypeVar("_Value")
 def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray:
     """Return ``values`` as a new int32 array; raise if they are not integers."""
     array = np.asarray(values)
+    if array.dtype == np.int32 and ndim in (None, array.ndim):
+        return array.copy()
     if array.size == 0:
         array = array.astype(np.int32)
     if not np.issubdtype(array.dtype, np.integer):
