@@ -25,9 +25,6 @@ from sticktree.engine.own.trunk import join_leaves, recount, split_leaf
 from sticktree.engine.shared.state import ALIVE, MADE
 from sticktree.engine.shared.structure import list_nodes
 
-__all__ = ["OwnBulkChain"]
-
-
 OF_NODES = ("nodes", "coordinates")  # arrays of a state that have a row for each node
 OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")
 

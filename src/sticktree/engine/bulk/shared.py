@@ -26,8 +26,6 @@ from sticktree.engine.shared.trunk import (
     split_leaf,
 )
 
-__all__ = ["SharedBulkChain"]
-
 
 class SharedBulkChain(SharedNoise, BulkChain):
     """A Markov chain over trees and hyper-parameters; see `BulkChain` for what it is given."""

@@ -20,9 +20,6 @@ from sticktree.engine.shared.state import ALIVE, DISCOUNT, TreeState
 from sticktree.model import Model
 from sticktree.tree import Tree
 
-__all__ = ["ChainState"]
-
-
 SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
 
 

@@ -11,8 +11,6 @@ from sticktree.engine.shared.state import ALIVE, FREE, Index
 from sticktree.engine.shared.structure import link, list_nodes, unlink
 from sticktree.jit import jit
 
-__all__ = ["join_leaves", "recount", "split_leaf"]
-
 
 @jit
 def recount(

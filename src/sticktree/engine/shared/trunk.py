@@ -22,8 +22,6 @@ from sticktree.engine.shared.structure import attach, detach, list_nodes, make_n
 from sticktree.jit import jit
 from sticktree.tree import NULL
 
-__all__ = ["draw_places", "draw_weights", "join_leaves", "recount", "split_leaf"]
-
 
 @jit
 def recount(state: State, leaves: Index, n: FloatArray, total: FloatArray) -> None:
