@@ -29,9 +29,6 @@ from sticktree.engine.common.links import Index
 from sticktree.engine.shared.trunk import draw_weights
 from sticktree.model import Model
 
-__all__ = ["BulkChain"]
-
-
 MOST_PAIRS = 64  # that may split or merge in a sweep
 ROWS_OF_ROUNDS = 50_000  # fewer rows choose several times in a sweep
 WORD = 2**64

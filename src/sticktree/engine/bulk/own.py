@@ -23,8 +23,6 @@ from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State
 from sticktree.engine.own.structure import join_leaves, load_tree, split_leaf
 
-__all__ = ["OwnBulkChain"]
-
 
 class OwnBulkChain(OwnNoise, BulkChain):
     """A Markov chain over trees, φ at their inner nodes, and hyper-parameters.

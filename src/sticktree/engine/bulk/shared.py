@@ -22,8 +22,6 @@ from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.engine.shared.state import NOISE, State, empty_state, load_tree, set_scales
 from sticktree.engine.shared.trunk import draw_places, join_leaves, split_leaf
 
-__all__ = ["SharedBulkChain"]
-
 
 class SharedBulkChain(SharedNoise, BulkChain):
     """A Markov chain over trees and hyper-parameters; see `BulkChain` for what it is given."""

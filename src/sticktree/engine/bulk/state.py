@@ -19,9 +19,6 @@ from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.draw import Draw, tracked_pairs
 from sticktree.tree import Tree
 
-__all__ = ["ChainState"]
-
-
 SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
 
 

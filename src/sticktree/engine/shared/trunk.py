@@ -14,8 +14,6 @@ from sticktree.engine.shared.state import State, attach, detach, make_node, rele
 from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["draw_places", "draw_weights", "join_leaves", "split_leaf"]
-
 
 @jit
 def draw_places(
