@@ -69,10 +69,8 @@ def package(folder, step):
         (place / f"{name}.py").write_text(text, encoding="utf-8")
 
 
-def answer(folder, **environment):
-    program = (
-        "from sticktree.outer import outer; print(outer(0), sum(outer.stats.cache_hits.values()))"
-    )
+def answer(folder, module="sticktree.outer", **environment):
+    program = f"from {module} import outer; print(outer(0), sum(outer.stats.cache_hits.values()))"
     done = subprocess.run(
         [sys.executable, "-c", program],
         capture_output=True,
@@ -91,6 +89,18 @@ def test_a_cached_kernel_is_forgotten_when_a_file_it_depends_on_changes(tmp_path
     package(tmp_path, 2)
     assert answer(tmp_path, **folder) == (2, 0)
     assert answer(tmp_path, **folder) == (2, 1)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_kernel_outside_the_library_is_forgotten_when_the_library_changes(tmp_path, named):
+    folder = {"NUMBA_CACHE_DIR": str(tmp_path / "cache") if named else ""}
+    package(tmp_path, 1)
+    outside = (tmp_path / "sticktree" / "outer.py").read_text(encoding="utf-8")
+    (tmp_path / "outside.py").write_text(outside, encoding="utf-8")
+    assert answer(tmp_path, "outside", **folder) == (1, 0)
+    assert answer(tmp_path, "outside", **folder) == (1, 1)
+    package(tmp_path, 2)
+    assert answer(tmp_path, "outside", **folder) == (2, 0)
 
 
 def test_checkouts_with_the_same_sources_share_a_cache_folder(tmp_path):

@@ -41,9 +41,12 @@ def _stamp(compiled: Any, module: str, file: str) -> None:
     """
     cache: Any = getattr(compiled, "_cache", None)
     kept = getattr(cache, "_cache_file", None)
-    if kept is None or not module.startswith(__package__ + "."):
-        return  # compilation is switched off, or the kernel is not of this library
-    digest = source_digest(module, Path(file).parents[module.count(".") - 1])
+    if kept is None or not Path(file).is_file():
+        return  # compilation is switched off, or the kernel is written by a program
+    if module.startswith(__package__ + "."):
+        digest = source_digest(module, Path(file).parents[module.count(".") - 1])
+    else:
+        digest = _digest_outside(file)
     from numba import config
 
     path, named = cache.cache_path, getattr(config, "CACHE_DIR", "")
@@ -72,11 +75,27 @@ def source_digest(module: str, package: Path) -> str:
 
 
 @functools.cache
+def _digest_outside(file: str) -> str:
+    """Return a digest of a file outside the library, such as a test, and of all it imports."""
+    package = Path(__file__).parent
+    text = Path(file).read_bytes()
+    digest = hashlib.sha256(file.encode() + text)
+    for module in _named(text.decode(), package):
+        digest.update(source_digest(module, package).encode())
+    return digest.hexdigest()
+
+
+@functools.cache
 def _imports(module: str, package: Path) -> tuple[str, ...]:
     """Return the modules of the package that a module imports, wherever in it."""
+    return _named(_source(module, package).decode(), package)
+
+
+def _named(text: str, package: Path) -> tuple[str, ...]:
+    """Return the modules of the package that a source names in its imports."""
 
     def names() -> Iterator[str]:
-        for source, items in IMPORT.findall(_source(module, package).decode()):
+        for source, items in IMPORT.findall(text):
             if source.split(".")[0] == package.name:
                 yield source
                 yield from (f"{source}.{item}" for item in re.findall(r"\w+", items))

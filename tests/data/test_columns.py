@@ -10,6 +10,7 @@ import pytest
 
 from sticktree.data import read_table, smallest_gap
 from sticktree.engine.own.kinds import DECLARED
+from sticktree.tree import NULL
 
 NAN = np.nan
 
@@ -312,6 +313,61 @@ def test_arrays_come_back():
         words.columns.decode(np.zeros((3, 3)))
 
 
+# ---- successes out of trials --------------------------------------------------------------------
+
+
+def shots():
+    return {"x": [0.5, 1.5, 2.5], "hits": [3, None, 2], "shots": [10, 4, None]}
+
+
+def test_successes_and_trials_are_given_as_two_columns(frame):
+    expected = [[0.5, 3, 10], [1.5, NAN, 4], [2.5, NAN, NAN]]  # without trials nothing is known
+    for key in ("hits/shots", ("hits", "shots"), (1, 2)):
+        table = read_table(frame(shots()), {key: "binomial"})
+        np.testing.assert_array_equal(table.values, expected)
+        assert table.columns.declared == ("gaussian", "binomial", "trials")
+        assert table.columns.trials == (NULL, 2, NULL)
+        assert str(table.columns) == "columns: 1 gaussian (x), 1 binomial (hits/shots)"
+    for key in ("1/2", (1, 2)):
+        rows = [list(row) for row in zip(*shots().values(), strict=True)]
+        np.testing.assert_array_equal(read_table(rows, {key: "binomial"}).values, expected)
+
+
+def test_two_binomial_columns_may_have_the_same_trials():
+    rows = [[1, 5, 2], [3, 5, 0]]
+    table = read_table(rows, {"0/1": "binomial", "2/1": "binomial"})
+    assert table.columns.trials == (1, NULL, 1)
+    np.testing.assert_array_equal(table.values, rows)
+
+
+def test_names_may_have_a_slash_of_their_own(frame):
+    data = {"a/b": [1, 2], "c": [3, 4], "d": ["1/2", "2/2"]}
+    assert read_table(frame(data), {"a/b/c": "binomial"}).columns.trials[0] == 1
+    assert read_table(frame(data), {"a/b": "poisson"}).columns.kinds[0] == "poisson"
+
+
+def test_texts_of_successes_and_trials_are_two_columns_and_come_back(frame):
+    data = {"won": ["3/10", " 0 / 4", "/7", None], "x": [1.0, 2.0, 3.0, 4.0], "z": ["1/1"] * 4}
+    kinds = {"won": "binomial", "x": "gaussian", "z": "binomial"}
+    table = read_table(frame(data), kinds)
+    successes, trials = [3, 0, NAN, NAN], [10, 4, 7, NAN]
+    np.testing.assert_array_equal(table.values[:, :3].T, [successes, trials, data["x"]])
+    assert table.columns.names == ("won", "won trials", "x", "z", "z trials")
+    assert table.columns.trials == (1, NULL, NULL, 4, NULL)
+    assert table.columns.given == ("won", "x", "z")
+    back = table.columns.decode(table.values)
+    assert list(back.columns) == ["won", "x", "z"]
+    assert [None if v != v else v for v in back["won"].to_list()] == ["3/10", "0/4", "/7", None]
+    np.testing.assert_array_equal(table.columns.encode(frame(data)), table.values)
+    with pytest.raises(ValueError, match="X has 2 features, but the mixture is expecting 3"):
+        table.columns.encode(frame({"won": ["1/2"], "x": [1.0]}))
+
+
+def test_imputed_means_of_counts_are_not_cut_off():
+    columns = read_table([[1], [2]], ["poisson"]).columns
+    assert columns.decode(np.array([[0.9], [2.0]])).tolist() == [[0.9], [2.0]]
+
+
 # ---- words -------------------------------------------------------------------------------------
 
 
@@ -355,6 +411,12 @@ MISTAKES = {
     "no rows": (np.empty((0, 2)), None, r"0 sample\(s\)"),
     "no columns": (np.empty((2, 0)), None, r"0 feature\(s\)"),
     "complex": (np.ones((2, 2)) * 1j, None, r"Complex data not supported"),
+    "more successes": ([[1, 3], [4, 3]], {"0/1": "binomial"}, r"row 1: 4 successes are more than"),
+    "half a trial": ([[1, 3.5]], {"0/1": "binomial"}, r"column 1, row 0: 3.5 is not a count"),
+    "no trials": ([[1.0], [2.0]], ["binomial"], r"row 0: 1.0 is not .* such as 3/10; if these"),
+    "one column": ([[1, 3]], {"0/0": "binomial"}, r"needs two columns, one of them for the tri"),
+    "no such pair": ([[1, 3]], {"0/2": "binomial"}, r"the key 2, .* positions, 0 to 1"),
+    "trials alone": ([[1, 3]], ["trials", None], r"columns\[0\] must be one of"),
     "dates": (np.array([["2020-01-01"]], dtype="M8[D]"), None, r"column 0 holds dates"),
 }
 

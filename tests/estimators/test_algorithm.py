@@ -57,7 +57,7 @@ def test_draws_do_not_depend_on_the_number_of_threads(n_jobs, fitted, blobs, mon
 def test_wrong_words_and_wrong_columns_are_refused(blobs):
     with pytest.raises(ValueError, match=r"algorithm must be one of .*, got 'fast'"):
         DFPMixture(algorithm="fast").fit(blobs)
-    with pytest.raises(ValueError, match=r'algorithm="parallel" is for gaussian .* got poisson'):
+    with pytest.raises(ValueError, match=r'algorithm must be "gibbs" or "auto" .* with poisson'):
         DFPMixture(algorithm="parallel", columns=["poisson", "gaussian"]).fit(np.abs(blobs) // 1)
 
 

@@ -172,7 +172,7 @@ def test_a_checkpoint_that_cannot_serve_is_refused_before_the_choice(tmp_path, m
     monkeypatch.setattr("sticktree.inference.fitting.select", lambda *_, **__: pytest.fail("chose"))
     with pytest.raises(ValueError, match="holds a run with other"):
         fit(uneven(15), checkpoint=tmp_path)
-    with pytest.raises(ValueError, match="checkpoint needs an integer as random_state"):
+    with pytest.raises(ValueError, match="random_state must be an integer where"):
         fit(uneven(15), checkpoint=tmp_path / "new", random_state=None)
 
 

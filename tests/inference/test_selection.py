@@ -209,3 +209,17 @@ def test_text_and_html(chosen):
 def test_wrong_input_is_refused(candidates, options, message, data):
     with pytest.raises(ValueError, match=message):
         choose(data, *candidates, **options)
+
+
+def test_a_candidate_whose_chains_leave_the_range_of_numbers_is_never_the_best(data, monkeypatch):
+    original = Chain.leave_one_out
+
+    def broken(chain):
+        found = original(chain)
+        return np.full_like(found, np.nan) if chain.model is DEEP else found
+
+    monkeypatch.setattr(Chain, "leave_one_out", broken)
+    found = choose(data, ("deep", DEEP), ("narrow", NARROW))
+    assert found.best == "narrow"
+    assert found.results["deep"].elpd == -np.inf
+    assert found.weights["narrow"] == pytest.approx(1.0)

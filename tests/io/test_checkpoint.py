@@ -184,7 +184,7 @@ def assert_refused(folder, *reasons, data=None, **parameters):
 
 
 def test_needs_a_seed(tmp_path):
-    with pytest.raises(ValueError, match="checkpoint needs an integer as random_state"):
+    with pytest.raises(ValueError, match="random_state must be an integer where"):
         fit(rows(), checkpoint=tmp_path, random_state=None)
     assert not list(tmp_path.iterdir())
 

@@ -163,7 +163,8 @@ def fitted(posterior, r_hat, **changes):
         "tree": sample_consensus(30),
         "labels": np.repeat([0, 1, 2], [5, 20, 5]),
         "depth": 3,
-        "model": SimpleNamespace(covariance_type="full", leaf_noise="shared"),
+        "level": 2,
+        "model": SimpleNamespace(depth=2, covariance_type="full", leaf_noise="shared"),
         "selection": None,
         "stream": None,
         "diagnosis": Diagnosis(r_hat, {}),
@@ -190,7 +191,7 @@ def test_the_diagram_of_scikit_learn_stays_and_a_summary_follows(posterior):
 def test_the_summary_says_what_was_found(posterior):
     page = Page(html_of_fit(fitted(posterior, {"c": 1.02, "d": 1.01})))
     assert_inert(page)
-    assert "3 (of 20, 5, 5 rows)" in page.text
+    assert "3 clusters at level 2, the last: 20, 5, 5 rows" in page.text
     assert "depth 3, the same noise at all leaves, full covariance" in page.text
     assert "The chains agree: the largest R-hat is 1.02 (c)" in page.text
     assert "30 data" in page.text
@@ -198,7 +199,7 @@ def test_the_summary_says_what_was_found(posterior):
 
 def test_the_summary_says_what_is_wrong(posterior):
     chosen = SimpleNamespace(results=dict.fromkeys("abcd"))
-    model = SimpleNamespace(covariance_type="full", leaf_noise="own")
+    model = SimpleNamespace(depth=2, covariance_type="full", leaf_noise="own")
     mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection=chosen, model=model)
     page = Page(html_of_fit(mixture))
     assert "The chains disagree: R-hat of c is 1.50" in page.text

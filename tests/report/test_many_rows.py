@@ -1,6 +1,7 @@
 """A page of many rows has some of them, and says how many."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from sticktree.present.findings import Findings
 from sticktree.processes import NestedRestaurant
 from sticktree.report.branches import Branches
 from sticktree.report.content import Content, sample
+from tests.support.made_fits import mixture
+from tests.support.pages import unpacked
 
 
 def test_sample_is_all_rows_where_there_are_few():
@@ -66,13 +69,27 @@ def test_branches_of_some_rows_are_those_of_the_pruned_tree(seed):
 def test_page_of_many_rows_says_how_many_it_has():
     from benchmarks.summaries import as_fit, made_up
 
-    mixture = as_fit(made_up(2_000, 8))
+    fitted = as_fit(made_up(2_000, 8))
     names = [f"row {k}" for k in range(2_000)]
-    whole = Content.of(Findings(mixture.fit_), {})
-    part = Content.of(Findings(mixture.fit_, names=names), {}, most_rows=500)
+    whole = Content.of(Findings(fitted.fit_), {})
+    part = Content.of(Findings(fitted.fit_, names=names), {}, most_rows=500)
     assert "This page has 500 of the 2,000 rows" in part.pieces["summary"]
     assert "This page has" not in whole.pieces["summary"]
     assert len(set(part.data["rows"]["names"])) == 500
-    sizes = np.bincount(mixture.labels_)
+    sizes = np.bincount(fitted.labels_)
     for k, size in enumerate(sizes):
         assert re.search(rf">{k}</[^>]*></th><td[^>]*><[^>]*>{size}<", part.pieces["clusters"])
+
+
+def test_of_rows_that_are_elsewhere_the_page_has_the_sample_that_was_kept():
+    values = np.random.default_rng(0).normal(size=(60, 3))
+    found = mixture(values).fit_
+    kept = np.arange(0, 60, 4)
+    elsewhere = replace(found.training, data=values[:0], sampled=(kept, values[kept]))
+    part = replace(found, training=elsewhere).with_summaries(found.summaries())
+    content = Content.of(Findings(part), {})
+    assert "This page has 15 of the 60 rows" in content.pieces["summary"]
+    number = unpacked(content.data["rows"]["number"], "<i4")
+    assert sorted(number) == kept.tolist()
+    shown = unpacked(content.data["columns"][1]["values"], "<f4")
+    np.testing.assert_allclose(shown, values[number, 1], rtol=1e-6)

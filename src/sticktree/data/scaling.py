@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_observed
 from sticktree.data.columns import Columns
+from sticktree.errors import ParameterError
 from sticktree.model import Column
 
 __all__ = ["Scaling", "smallest_gap"]
@@ -78,10 +79,8 @@ class Scaling:
             constant = np.nanmax(x, axis=0) == np.nanmin(x, axis=0)
             gaps[constant & gaussian] = FLAT
         elif resolution.size not in (1, len(gaussian)):
-            raise ValueError(
-                f"resolution must be one number, or one for each of the {len(gaussian)} columns, "
-                f"got {resolution.size}"
-            )
+            expected = f"one number, or one for each of the {len(gaussian)} columns"
+            raise ParameterError("resolution", resolution, expected, shown=str(resolution.size))
         else:
             gaps = np.broadcast_to(resolution, len(gaussian)) / self.spread
         # The variance of what is spread evenly over one unit of the last digit.

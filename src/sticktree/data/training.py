@@ -229,9 +229,11 @@ def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
     """Return whether rows are for the parallel sampler; raise if they cannot be."""
     others = columns.discrete
     if algorithm == "parallel" and others:
-        raise ValueError(
-            f'algorithm="parallel" is for gaussian and lognormal columns only, got '
-            f'{", ".join(others)}; say algorithm="gibbs"'
+        raise ParameterError(
+            "algorithm",
+            algorithm,
+            '"gibbs" or "auto" unless all columns are gaussian or lognormal',
+            shown=f'"parallel" with {", ".join(others)} columns',
         )
     return algorithm == "parallel" or (algorithm == "auto" and not others and n_rows > MANY)
 

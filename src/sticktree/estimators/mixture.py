@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sticktree.checks import IntArray, is_integer
 from sticktree.data.training import TrainingData
-from sticktree.errors import warn_caller
+from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
 from sticktree.estimators.online import as_first_batch, with_batch
 from sticktree.estimators.reading import ColumnsWarning, training_data
@@ -350,10 +350,8 @@ class DFPMixture(FittedMixture):
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
     for name, text in parameters.items():
         if text != last.parameters[name]:
-            raise ValueError(
-                f"{name} must be that of the last fit, {last.parameters[name]}, when "
-                f"warm_start=True goes on, got {text}"
-            )
+            same = f"that of the last fit, {last.parameters[name]}, when warm_start=True goes on"
+            raise ParameterError(name, text, same, shown=text)
     if training.digest != last.training.digest:
         raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
@@ -365,9 +363,10 @@ def _checkpoint(
     if estimator.checkpoint is None:
         return None
     if not is_integer(estimator.random_state):
-        raise ValueError(
-            "checkpoint needs an integer as random_state, so that a run can go on, "
-            f"got {estimator.random_state!r}"
+        raise ParameterError(
+            "random_state",
+            estimator.random_state,
+            "an integer where there is a checkpoint, so that the run can go on",
         )
     checkpoint = Checkpoint(estimator.checkpoint, training, parameters)
     checkpoint.exists()

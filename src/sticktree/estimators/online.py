@@ -17,7 +17,7 @@ from sticktree.data.store import MemoryStore
 from sticktree.data.training import TrainingData, label_every
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.draw import Draw
-from sticktree.errors import warn_caller
+from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.reading import read_rows, row_names
 from sticktree.fit import Fit
 from sticktree.inference.drift import Batch, DriftWarning, Stream, score_batch
@@ -107,10 +107,8 @@ def _check_stream(estimator: Any, last: Fit) -> None:
         )
     for name, text in draws_depend_on(estimator.get_params()).items():
         if name not in FREE and text != last.parameters[name]:
-            raise ValueError(
-                f"{name} must be that of the first batch, {last.parameters[name]}, when "
-                f"partial_fit goes on, got {text}"
-            )
+            first = f"that of the first batch, {last.parameters[name]}, when partial_fit goes on"
+            raise ParameterError(name, getattr(estimator, name), first, shown=text)
 
 
 def _read_batch(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
@@ -120,7 +118,7 @@ def _read_batch(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
         )
     values = read_rows(estimator, X).values
     if not len(values):
-        raise ValueError("X must have at least one row, got none")
+        raise ParameterError("X", X, "at least one row", verb="have", shown="none")
     return check_not_infinite("X", values)
 
 

@@ -109,20 +109,17 @@ def _check_outside(
     ``rows`` is what they are called, and ``instead`` what the other sampler takes.
     """
     if algorithm == "gibbs":
-        raise ValueError(
-            f'algorithm must be "parallel" or "auto" for {rows}, got "gibbs"; it takes {instead}'
+        raise ParameterError(
+            "algorithm", algorithm, f'"parallel" or "auto" for {rows}', f"it takes {instead}"
         )
     if sample_weight is not None:
-        raise ValueError(
-            f"sample_weight must be None for {rows}, got {type(sample_weight).__name__}"
-        )
+        shown = type(sample_weight).__name__
+        raise ParameterError("sample_weight", sample_weight, f"None for {rows}", shown=shown)
     columns = estimator.columns
     kinds = set(columns.values() if isinstance(columns, dict) else columns or ())
     if kinds - {"gaussian"}:
-        raise ValueError(
-            f"columns must all be gaussian for {rows}, got "
-            f"{', '.join(sorted(map(repr, kinds - {'gaussian'})))}"
-        )
+        shown = ", ".join(sorted(map(repr, kinds - {"gaussian"})))
+        raise ParameterError("columns", columns, f"gaussian for {rows}", verb="all be", shown=shown)
 
 
 def _of_dask(estimator: Any, X: Any, last: Fit | None) -> TrainingData:  # noqa: N803

@@ -290,7 +290,9 @@ class _Pilot:
             self.n_sweeps += 1
             if self.n_sweeps % self.spacing == 0 or self.n_sweeps == length:
                 densities = chain.leave_one_out()[self.rows]
-                self.records.append(_Record(self.n_sweeps, densities, Draw.of(chain)))
+                # A chain that has left the range of numbers predicts nothing.
+                densities = np.where(densities < np.inf, densities, -np.inf)
+                self.records.append(_Record(self.n_sweeps, densities, chain.draw()))
 
     def used(self, first: int) -> list[_Record]:
         """Return at most 100 records, evenly spaced, made after the first sweeps."""

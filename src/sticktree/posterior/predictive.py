@@ -269,18 +269,18 @@ def _shares_of_clusters(
     draw: Draw, predictive: Predictive, labels: IntArray, level: int
 ) -> FloatArray:
     """Return the share of each cluster in the data of the branch of every component."""
-    tree = draw.tree
+    parent, tree_level = draw.parent.tolist(), draw.level.tolist()
     # Numbers of each label below each node, from the leaves up.
-    below = np.zeros((tree.n_nodes, int(labels.max()) + 1))
-    np.add.at(below, (tree.leaf, labels), 1.0)
-    for node in range(tree.n_nodes - 1, 0, -1):
-        below[tree.parent[node]] += below[node]
-    branch = predictive.node.copy()
-    start = np.minimum(predictive.level, level)
-    empty = below.sum(axis=1) == 0  # all rows below have left memory
-    for k in range(branch.size):
-        while branch[k] and (empty[branch[k]] or tree.level[tree.parent[branch[k]]] >= start[k]):
-            branch[k] = tree.parent[branch[k]]
+    below = np.zeros((len(parent), int(labels.max()) + 1))
+    np.add.at(below, (draw.leaf, labels), 1.0)
+    for node in range(len(parent) - 1, 0, -1):
+        below[parent[node]] += below[node]
+    empty = (below.sum(axis=1) == 0).tolist()  # all rows below have left memory
+    branch = predictive.node.tolist()
+    starts = np.minimum(predictive.level, level).tolist()
+    for k, start in enumerate(starts):
+        while branch[k] and (empty[branch[k]] or tree_level[parent[branch[k]]] >= start):
+            branch[k] = parent[branch[k]]
     return np.asarray(below[branch] / below[branch].sum(axis=1, keepdims=True))
 
 

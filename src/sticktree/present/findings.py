@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Classes", "Cluster", "Findings"]
 
+SIZES_SHOWN = 8  # of clusters
 COVARIANCES = {"full": "full", "diag": "diagonal", "spherical": "spherical"}
 NOISES = {"shared": "the same noise at all leaves", "own": "each leaf with its own noise"}
 
@@ -193,6 +194,17 @@ class Findings:
         """How many rows the clusters have, the largest first."""
         sizes = np.bincount(self.fit.labels)
         return sorted(sizes[sizes > 0].tolist(), reverse=True)
+
+    @property
+    def sizes_in_words(self) -> str:
+        """How many clusters there are at which level, and how large they are."""
+        shown = ", ".join(f"{size:,}" for size in self.sizes[:SIZES_SHOWN])
+        if len(self.sizes) > SIZES_SHOWN:
+            shown = f"the largest have {shown} rows"
+        else:
+            shown += " row" if self.sizes == [1] else " rows"
+        last = ", the last" if self.level == self.levels else ""
+        return f"{many(len(self.sizes), 'cluster')} at level {self.level}{last}: {shown}"
 
     @cached_property
     def clusters(self) -> list[Cluster]:

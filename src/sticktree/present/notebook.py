@@ -27,7 +27,6 @@ MOST_BRANCHES = 150  # that it shows
 NARROWEST = 0.8
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
-SIZES_SHOWN = 8  # of clusters
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
 TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:700px"
@@ -81,10 +80,8 @@ def html_of_fit(estimator: Any) -> str:
     if not hasattr(estimator, "fit_"):
         return ""
     found = Findings(estimator.fit_)
-    shown = ", ".join(f"{size:,}" for size in found.sizes[:SIZES_SHOWN])
-    shown += ", …" if len(found.sizes) > SIZES_SHOWN else ""
     rows = [
-        ("clusters", f"{len(found.sizes):,} (of {shown} rows)"),
+        ("found", found.sizes_in_words),
         ("batches", found.stream),
         ("model", found.model),
         ("draws", found.draws),

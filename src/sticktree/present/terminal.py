@@ -30,23 +30,15 @@ MOST_CLUSTERS = 30  # lines of the table
 LEAST_SUPPORT = 0.5  # of branches that are drawn
 MOST_NODES = 24  # lines of the tree
 MOST_NAMED = 16  # rows that are drawn one by one
-SIZES_SHOWN = 8
 WIDTH = 100
 
 
 def head(found: Findings) -> str:
     """Return the few lines that matter most."""
-    sizes = found.sizes
-    shown = ", ".join(f"{size:,}" for size in sizes[:SIZES_SHOWN])
-    if len(sizes) > SIZES_SHOWN:
-        shown = f"the largest have {shown} rows"
-    else:
-        shown += " row" if sizes == [1] else " rows"
-    last = ", the last" if found.level == found.levels else ""
     lines = [
         found.columns,
         f"model: {found.model}",
-        f"{many(len(sizes), 'cluster')} at level {found.level}{last}: {shown}",
+        found.sizes_in_words,
         found.stream,
         found.verdict.text,
     ]

@@ -117,9 +117,11 @@ def test_arrays_of_every_kind_come_back_with_their_gaps(kind):
 def test_evidence_of_a_leaf_is_an_integral_over_its_parameters(kind):
     kinds = (kind, "trials") if kind == "binomial" else (kind,)
     setting = setting_of(kinds, "diag", 1, (3,) * (kind == "categorical"), floor=0.1)
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(5)
     u = rng.normal(size=setting.n_coordinates)
-    data = twin.sample_leaf(6, u, setting, rng)
+    # Each row as of a leaf of its own, so that they differ.
+    trials = [[3], [8], [5], [2], [9], [4]]
+    data = np.vstack([twin.sample_leaf(1, u, setting, rng, np.array(m)) for m in trials])
     data[4, 0] = NAN
     inside = data[:5]
     state = engine.state_of(Tree.from_paths([(1,)] * 5), np.vstack([u, u]), inside, setting)
