@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.engine import twin as plain
+from tests.support import shared_twin as plain
 
 
 @pytest.fixture(scope="session")

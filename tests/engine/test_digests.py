@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from sticktree.engine import engine_of, parallel_chain_of
-from sticktree.engine.draw import Draw
 from sticktree.model import Column, Model
 from tests.support.bulk import rows_of
 
@@ -80,7 +79,7 @@ def outcome(name):
             chain = engine_of(model).chain(data, model, rng)
         for sweep in range(N_SWEEPS):
             chain.sweep(tune=sweep < N_SWEEPS // 2)
-            draw = Draw.of(chain)
+            draw = chain.draw()
             for array in (draw.leaf, draw.parent, draw.level):
                 digest.update(array.astype(np.int32).tobytes())
         numbers += [draw.log_joint, draw.concentration]

@@ -17,13 +17,14 @@ from scipy import stats
 from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.chain import rebuild as rebuild_own
-from sticktree.engine.shared.chain import Chain, rebuild
+from sticktree.engine.own.noise import rebuild as rebuild_own
+from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.noise import rebuild
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
-from tests.engine import twin
 from tests.engine.own.test_chain import engine_model
 from tests.engine.own.test_twin import model_of
+from tests.support import shared_twin as twin
 from tests.support.bulk import rows_of
 from tests.support.own import engine as own_engine
 from tests.support.own import twin as own_twin

@@ -10,8 +10,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sticktree import DFPMixture
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.state import tree_of
 from sticktree.inference.runner import Run, Schedule, sample
 from sticktree.model import Model
 from sticktree.posterior.diagnostics import ConvergenceWarning

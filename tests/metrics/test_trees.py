@@ -135,7 +135,7 @@ def test_purity_refuses_wrong_input_in_plain_words():
         dendrogram_purity(tree, "aab")
     with pytest.raises(ValueError, match="labels must be one-dimensional"):
         dendrogram_purity(tree, np.zeros((3, 1)))
-    with pytest.raises(ValueError, match='weighting must be "pairs" or "leaves", got "points"'):
+    with pytest.raises(ValueError, match=r"weighting must be .*, got 'points'"):
         dendrogram_purity(tree, ["a", "a", "b"], "points")
     with pytest.raises(ValueError, match=r"tree must be a sticktree\.Tree, got list"):
         dendrogram_purity([], ["a"])

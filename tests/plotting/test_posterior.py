@@ -18,6 +18,7 @@ from sticktree.plotting import (
 )
 from sticktree.plotting.density import MASSES
 from sticktree.posterior import Posterior
+from sticktree.posterior.diagnostics import Diagnosis, r_hat_text
 from tests.support.models import of_depth
 
 
@@ -89,11 +90,26 @@ def test_traces_show_every_chain(fit, assert_legible):
         assert len(right.lines) == mixture.n_chains
         assert left.get_title(loc="left") == name
         if name in mixture.diagnosis_.r_hat:
-            assert f"R-hat {mixture.diagnosis_.r_hat[name]:.2f}" in right.get_title(loc="right")
+            shown_r_hat = r_hat_text(mixture.diagnosis_.r_hat[name])
+            assert f"R-hat {shown_r_hat}" in right.get_title(loc="right")
     np.testing.assert_allclose(
         shown.axes_[0, 1].lines[1].get_ydata(), mixture.posterior_.scalars()["log_joint"][1]
     )
     assert_legible(shown.figure_)
+
+
+@pytest.mark.parametrize(
+    ("r_hat", "title"),
+    [
+        (1.02, "R-hat 1.02, 7 effective draws"),
+        (1.16, "R-hat 1.16, 7 effective draws: chains nearly agree"),
+        (1.5, "R-hat 1.50, 7 effective draws: chains disagree"),
+    ],
+)
+def test_traces_judge_chains_in_the_words_of_the_verdict(fit, r_hat, title):
+    diagnosis = Diagnosis({"log_joint": r_hat}, {"log_joint": 7.0})
+    axes = plot_traces(fit(2).posterior_, names=["log_joint"], diagnosis=diagnosis)
+    assert axes[0, 1].get_title(loc="right") == title
 
 
 def test_traces_by_name_and_in_given_axes(fit):

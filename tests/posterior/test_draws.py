@@ -6,12 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sticktree.engine.common.links import DISCOUNT, FACTOR
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.draw import tracked_pairs
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.model import Model
-from sticktree.posterior import Draw, Posterior, best_draw, labels_at, meeting_times
+from sticktree.posterior import Posterior, best_draw, labels_at, meeting_times
 from sticktree.posterior.consensus import consensus_tree
 from sticktree.posterior.tree_space import tree_space
 from tests.support.models import of_depth
@@ -37,7 +38,7 @@ def count_nodes(tree, depth):
 @pytest.mark.parametrize("form", FORMS)
 def test_draw_has_the_tree_and_the_parameters_of_its_chain(form):
     chain = chain_of(covariance_type=form)
-    draw = Draw.of(chain)
+    draw = chain.draw()
     assert draw.tree == tree_of(chain.state)
     assert draw.concentration == chain.state.scalars[FACTOR]
     assert draw.discount == chain.state.scalars[DISCOUNT]
@@ -52,7 +53,7 @@ def test_draw_has_the_tree_and_the_parameters_of_its_chain(form):
 
 def test_draw_does_not_change_with_its_chain():
     chain = chain_of(covariance_type="full")
-    draw = Draw.of(chain)
+    draw = chain.draw()
     parameters = {name: value.copy() for name, value in draw.parameters.items()}
     before = draw.tree, draw.log_joint
     for _ in range(5):
@@ -67,7 +68,7 @@ def test_draw_does_not_change_with_its_chain():
 def test_trees_of_any_size_survive_the_small_integers(n_rows):
     # Nearly every datum gets a leaf of its own, so the larger trees need more than one byte.
     chain = chain_of(n_rows, dimension=1, n_sweeps=1, concentration=1e4)
-    draw = Draw.of(chain)
+    draw = chain.draw()
     assert draw.tree == tree_of(chain.state)
     assert draw.tree.n_nodes > n_rows
     assert draw.leaf.dtype == np.min_scalar_type(draw.tree.n_nodes)
@@ -78,7 +79,7 @@ def test_nodes_per_level_count_the_nodes_on_edges_too(depth):
     chain = chain_of(depth=depth)
     for _ in range(10):
         chain.sweep()
-        draw = Draw.of(chain)
+        draw = chain.draw()
         np.testing.assert_array_equal(
             draw.nodes_per_level(depth), count_nodes(tree_of(chain.state), depth)
         )

@@ -8,8 +8,12 @@ from scipy.special import logsumexp
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
-from sticktree.engine.shared.leave_one_out import Observed, log_leave_one_out
-from sticktree.engine.shared.mixture import log_density, predictive_mixture
+from sticktree.engine.shared.mixture import (
+    Observed,
+    log_density,
+    log_leave_one_out,
+    predictive_mixture,
+)
 from sticktree.engine.shared.state import empty_state
 from sticktree.model import Model
 from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out

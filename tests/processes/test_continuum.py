@@ -25,9 +25,8 @@ import pytest
 from scipy import integrate
 
 from sticktree import DirichletDiffusionTree, PitmanYorDiffusionTree, Tree
-from sticktree.engine.shared.seats import log_tree_probability
-from sticktree.engine.shared.state import empty_state
-from sticktree.engine.shared.structure import load_tree
+from sticktree.engine.common.seating import log_tree_probability
+from sticktree.engine.shared.state import empty_state, load_tree
 from sticktree.inference.candidates import Candidates
 from sticktree.inference.parameters import checked
 from sticktree.processes import (

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.tree import Tree
-
-if TYPE_CHECKING:
-    from sticktree.engine.draw import Draw
 
 __all__ = [
     "ChainLike",
@@ -120,6 +118,9 @@ class ChainLike(Protocol):
 
     def parameters(self) -> dict[str, npt.NDArray[Any]]:
         """Return copies of all else that predictions need, each of a fixed number of axes."""
+
+    def draw(self, labelled: bool = True) -> Draw:
+        """Return a copy of all; chains for many rows may leave out where each row sits."""
 
     def log_joint(self) -> float:
         """Return the log density of data, tree and parameters, in standardised units."""

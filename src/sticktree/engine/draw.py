@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +11,9 @@ import numpy.typing as npt
 from sticktree.checks import IntArray
 from sticktree.tree import NULL, Tree
 
-if TYPE_CHECKING:
-    from sticktree.engine.chain import ChainLike
-
 __all__ = ["Draw", "tracked_pairs"]
 
 N_TRACKED = 12
-
-
-@runtime_checkable
-class MakesDraws(Protocol):
-    """A chain that makes draws itself: those of many rows keep sums, and labels if asked."""
-
-    def draw(self, labelled: bool) -> Draw:
-        """Return a copy of what the chain has now."""
 
 
 def tracked_pairs(n_data: int) -> tuple[IntArray, IntArray]:
@@ -82,24 +71,6 @@ class Draw:
                 f"leaf must have an entry for each of {self.n_data} rows, or none, got "
                 f"{self.leaf.size}"
             )
-
-    @classmethod
-    def of(cls, chain: ChainLike, labelled: bool = True) -> Draw:
-        """Copy what a chain has now; chains for many rows may leave out where each row sits."""
-        if isinstance(chain, MakesDraws):
-            return chain.draw(labelled)
-        tree = chain.tree()
-        small = np.min_scalar_type(tree.n_nodes)
-        return cls(
-            leaf=tree.leaf.astype(small),
-            parent=np.maximum(tree.parent, 0).astype(small),
-            level=tree.level.astype(np.min_scalar_type(tree.depth)),
-            parameters=chain.parameters(),
-            traced=chain.traced,
-            concentration=chain.concentration,
-            discount=chain.discount,
-            log_joint=chain.log_joint(),
-        )
 
     @property
     def labelled(self) -> bool:

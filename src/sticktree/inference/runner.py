@@ -141,7 +141,7 @@ class Run:
             past = self.n_sweeps - schedule.n_warmup
             if past > 0 and past % schedule.thin == 0:
                 labelled = (past // schedule.thin - 1) % schedule.label_every == 0
-                self.draws.append(Draw.of(self.chain, labelled))
+                self.draws.append(self.chain.draw(labelled))
             yield info
 
 

@@ -292,7 +292,7 @@ class _Pilot:
                 densities = chain.leave_one_out()[self.rows]
                 # A chain that has left the range of numbers predicts nothing.
                 densities = np.where(densities < np.inf, densities, -np.inf)
-                self.records.append(_Record(self.n_sweeps, densities, Draw.of(chain)))
+                self.records.append(_Record(self.n_sweeps, densities, chain.draw()))
 
     def used(self, first: int) -> list[_Record]:
         """Return at most 100 records, evenly spaced, made after the first sweeps."""

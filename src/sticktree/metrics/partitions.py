@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray
+from sticktree.errors import ParameterError
 from sticktree.tree import NULL
 
 __all__ = [
@@ -154,12 +155,10 @@ def class_codes(name: str, labels: Iterable[Any], length: int | None = None) -> 
     array([ 0,  1, -1,  0], dtype=int32)
     """
     if isinstance(labels, str):
-        raise ValueError(f"{name} must be a sequence of labels, one for each datum, got {labels!r}")
+        raise ParameterError(name, labels, "a sequence of labels, one for each datum")
     shape = getattr(labels, "shape", (0,))
     if len(shape) != 1:
-        raise ValueError(
-            f"{name} must be one-dimensional, got shape {getattr(labels, 'shape', ())}"
-        )
+        raise ParameterError(name, labels, "one-dimensional", shown=f"shape {shape}")
     number: dict[Any, int] = {}
     codes: list[int] = []
     # Lists of Python's own values are walked far faster; of dates, numpy would make numbers.
@@ -168,11 +167,10 @@ def class_codes(name: str, labels: Iterable[Any], length: int | None = None) -> 
         try:
             codes.append(NULL if _missing(label) else number.setdefault(label, len(number)))
         except TypeError:
-            raise ValueError(
-                f"{name}[{i}] must be a string, a number or the like, got {label!r}"
-            ) from None
+            expected = "a string, a number or the like"
+            raise ParameterError(f"{name}[{i}]", label, expected) from None
     if length is not None and len(codes) != length:
-        raise ValueError(f"{name} must have one entry for each of {length} data, got {len(codes)}")
+        raise ParameterError(name, len(codes), f"one entry for each of {length} data", verb="have")
     return np.array(codes, dtype=np.int32)
 
 

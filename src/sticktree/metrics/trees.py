@@ -64,7 +64,7 @@ def dendrogram_purity(
     """
     _check_tree("tree", tree)
     if weighting not in ("pairs", "leaves"):
-        raise ValueError(f'weighting must be "pairs" or "leaves", got "{weighting}"')
+        raise ParameterError("weighting", weighting, '"pairs" or "leaves"')
     codes = class_codes("labels", labels, tree.n_data)
     known = codes != NULL
     codes = codes[known]

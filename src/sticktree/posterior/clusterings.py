@@ -78,9 +78,8 @@ def labelled(draws: Sequence[Draw]) -> list[Draw]:
         raise ParameterError("draws", draws, "at least one draw", verb="have", shown="none")
     found = [draw for draw in draws if draw.labelled]
     if not found:
-        raise ValueError(
-            f"draws must have one that has kept the labels of the rows, got {len(draws)} without"
-        )
+        expected = "one that has kept the labels of the rows"
+        raise ParameterError("draws", draws, expected, verb="have", shown=f"{len(draws)} without")
     return found
 
 
@@ -185,9 +184,9 @@ def as_clustering(labels: npt.ArrayLike, n_data: int) -> IntArray:
     """Return labels as numbers from 0; raise if they are not one integer for each datum."""
     array = np.asarray(labels)
     if array.shape != (n_data,) or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(
-            f"labels must be {n_data} integers, one for each datum, got {array.dtype} of shape "
-            f"{array.shape}"
+        expected = f"{n_data} integers, one for each datum"
+        raise ParameterError(
+            "labels", labels, expected, shown=f"{array.dtype} of shape {array.shape}"
         )
     return np.unique(array, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
@@ -196,10 +195,9 @@ def as_clusterings(labels_of_draws: npt.ArrayLike) -> IntArray:
     """Return the draws' labels, each draw's from 0; raise if they are not a table of integers."""
     array = np.asarray(labels_of_draws)
     if array.ndim != 2 or not array.size or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(
-            "labels_of_draws must be integers, a row for each draw and a column for each datum, "
-            f"got {array.dtype} of shape {array.shape}"
-        )
+        expected = "integers, a row for each draw and a column for each datum"
+        shown = f"{array.dtype} of shape {array.shape}"
+        raise ParameterError("labels_of_draws", labels_of_draws, expected, shown=shown)
     if array.min() < 0 or array.max() >= array.shape[1]:
         return np.array([as_clustering(row, row.size) for row in array])
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray, check_integer
 from sticktree.engine.draw import Draw
+from sticktree.errors import ParameterError
 from sticktree.posterior.clusterings import spread
 from sticktree.posterior.diagnostics import R_HAT_LIMIT, agreement, convergence, r_hat_text
 from sticktree.posterior.draws import Posterior
@@ -101,14 +102,14 @@ def tree_space(posterior: Posterior, n_draws: int = 100, *, n_pairs: int = 2_000
     """
     n_draws = check_integer("n_draws", n_draws, minimum=2)
     if posterior.n_draws < 1:
-        raise ValueError("posterior must have at least one draw of every chain, got none")
+        raise ParameterError(
+            "posterior", posterior, "at least one draw of every chain", verb="have", shown="none"
+        )
     chains = [[draw for draw in chain if draw.labelled] for chain in posterior.chains]
     n_known = min(map(len, chains))
     if n_known < 1:
-        raise ValueError(
-            "posterior must have a draw of every chain that has kept the labels of the rows, got "
-            "a chain without"
-        )
+        expected = "a draw of every chain that has kept the labels of the rows"
+        raise ParameterError("posterior", posterior, expected, verb="have", shown="a chain without")
     chains = [spread(chain[:n_known], min(n_draws, n_known)) for chain in chains]
     levels = _meeting_levels(chains, posterior.depth, n_pairs)
     n_chains, n_draws, _ = levels.shape

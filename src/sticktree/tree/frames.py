@@ -122,12 +122,11 @@ def _data_of_rows(data: Any, number: dict[Any, int]) -> tuple[list[int], list[st
 
 def _check_columns(name: str, frame: Any, needed: list[str]) -> None:
     if not hasattr(frame, "columns"):
-        raise ValueError(f"{name} must be a data frame, got {type(frame).__name__}")
+        raise ParameterError(name, frame, "a data frame", shown=type(frame).__name__)
     missing = [column for column in needed if column not in frame.columns]
     if missing:
-        raise ValueError(
-            f"{name} must have a column {missing[0]!r}, got {[*map(str, frame.columns)]}"
-        )
+        shown = str([*map(str, frame.columns)])
+        raise ParameterError(name, frame, f"a column {missing[0]!r}", verb="have", shown=shown)
 
 
 def _column(frame: Any, name: str) -> list[Any] | None:

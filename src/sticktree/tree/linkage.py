@@ -61,7 +61,7 @@ def read_linkage(
     if table.size == 0:
         table = table.reshape(0, 4)
     if table.ndim != 2 or table.shape[1] != 4:
-        raise ValueError(f"Z must have four columns, got shape {table.shape}")
+        raise ParameterError("Z", Z, "four columns", verb="have", shown=f"shape {table.shape}")
     n = len(table) + 1
     left, right = _checked_clusters(table, n)
     heights = np.concatenate([np.zeros(n), table[:, 2]])

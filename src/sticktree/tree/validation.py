@@ -23,9 +23,11 @@ def integers(name: str, values: npt.ArrayLike, ndim: int | None = 1) -> IntArray
     if array.size == 0:
         array = array.astype(np.int32)
     if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must hold integers, got an array of {array.dtype}")
+        raise ParameterError(
+            name, values, "integers", verb="hold", shown=f"an array of {array.dtype}"
+        )
     if ndim is not None and array.ndim != ndim:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}")
+        raise ParameterError(name, values, "one-dimensional", shown=f"shape {array.shape}")
     limit = np.iinfo(np.int32).max
     if array.size:
         furthest = array.max() if array.max() > limit else array.min()
@@ -68,7 +70,7 @@ def parents_first(
     check_leaves(leaves, parents.size)
     roots = np.flatnonzero(parents == NULL)
     if roots.size != 1:
-        raise ValueError(f"parent must have exactly one root (−1), got {roots.tolist()}")
+        raise ParameterError("parent", roots.tolist(), "exactly one root (−1)", verb="have")
     hops = hops_to_root(parents)
     if (hops == NULL).any():
         w = int(np.argmax(hops == NULL))
@@ -211,7 +213,6 @@ def check_names(names: Sequence[str], n_data: int) -> tuple[str, ...]:
 def _of_nodes(name: str, values: npt.ArrayLike, n_nodes: int) -> FloatArray:
     array = np.array(as_numbers(name, values), dtype=np.float64)
     if array.shape != (n_nodes,):
-        raise ValueError(
-            f"{name} must have one number for each of {n_nodes} nodes, got shape {array.shape}"
-        )
+        expected = f"one number for each of {n_nodes} nodes"
+        raise ParameterError(name, values, expected, verb="have", shown=f"shape {array.shape}")
     return array

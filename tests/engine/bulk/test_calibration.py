@@ -3,7 +3,7 @@
 import pytest
 
 from sticktree.engine.bulk.shared import SharedBulkChain
-from tests.engine.test_calibration import assert_calibrated
+from tests.engine.shared.test_calibration import assert_calibrated
 
 
 @pytest.mark.slow

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from sticktree.engine.bulk.shared import SharedBulkChain
+from sticktree.engine.common.links import DISCOUNT, FACTOR
 from sticktree.engine.draw import Draw
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.predictive import predictives
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.state import DISCOUNT, FACTOR, NOISE
+from sticktree.engine.shared.split_nodes import node_split_sweep
+from sticktree.engine.shared.state import NOISE, set_scales
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
-from tests.engine.test_geweke import PRIORS, functions, of_draw
+from tests.engine.shared.test_geweke import PRIORS, functions, of_draw
 from tests.support.statistics import assert_frequencies, assert_same_mean
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])
@@ -167,7 +167,7 @@ def test_log_joint_is_that_of_the_other_sampler(blobs, rows_of):
     chain = SharedBulkChain(rows_of(blobs), model, np.random.default_rng(0))
     chain.sweep()
     other = Chain(blobs, model, np.random.default_rng(0))
-    from sticktree.engine.shared.chain import rebuild
+    from sticktree.engine.shared.noise import rebuild
 
     other.factor = chain.factor
     np.matmul(blobs, np.linalg.inv(chain.factor).T, out=other.state.data)

@@ -23,10 +23,9 @@ from sticktree.engine.online.blocks import (
     on_grid,
 )
 from sticktree.engine.online.rows import MOST_BLOCKS, OnlineRows, Squashed, follow, restored_rows
-from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.state import NOISE
+from sticktree.engine.shared.split_nodes import node_split_sweep
+from sticktree.engine.shared.state import NOISE, set_scales
 from sticktree.model import Column, Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree

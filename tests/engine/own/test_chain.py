@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.shared.state import tree_of
 from sticktree.model import Model
 from tests.engine.own.test_twin import model_of
 from tests.support.own import engine, twin

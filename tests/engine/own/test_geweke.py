@@ -8,8 +8,9 @@ from the prior; the false-alarm rate is 1e-4 over all functions of a case.
 import numpy as np
 import pytest
 
-from sticktree.engine.own.chain import ColumnsChain, recount
-from sticktree.engine.shared.state import tree_of
+from sticktree.engine.common.sampler import tree_of
+from sticktree.engine.own.chain import ColumnsChain
+from sticktree.engine.own.counting import recount
 from tests.engine.own.test_chain import engine_model
 from tests.engine.own.test_twin import model_of
 from tests.support.own import engine, twin

@@ -13,11 +13,11 @@ import pytest
 
 from sticktree import Tree
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.node_split import node_split_sweep
 from sticktree.engine.own.regraft import regraft_sweep
-from sticktree.engine.own.split_merge import split_merge_sweep
-from sticktree.engine.shared.state import tree_of
+from sticktree.engine.own.split_leaves import split_merge_sweep
+from sticktree.engine.own.split_nodes import node_split_sweep
 from tests.engine.own.test_exact import CASES, setting_of
 from tests.support.own import engine, exact, placements, twin
 from tests.support.statistics import (

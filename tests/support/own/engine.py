@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from sticktree.engine.own.chain import rebuild, recount
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR
+from sticktree.engine.common.sampler import tree_of
+from sticktree.engine.own.counting import recount
 from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.hyper import settle
@@ -19,9 +21,9 @@ from sticktree.engine.own.leaves import (
     renew,
 )
 from sticktree.engine.own.nodes import node_sweep
+from sticktree.engine.own.noise import rebuild
 from sticktree.engine.own.regraft import _set_prior_weights
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, tree_of
 from sticktree.jit import jit
 from sticktree.model import Column, Model
 from tests.support.own.setting import trials_of

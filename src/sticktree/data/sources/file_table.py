@@ -25,20 +25,6 @@ from sticktree.engine.own.kinds import KINDS
 if TYPE_CHECKING:
     from sticktree.data import Columns
 
-__all__ = [
-    "DELIMITERS",
-    "MISSING",
-    "WHITESPACE",
-    "CellError",
-    "FileTable",
-    "convert",
-    "convert_like",
-    "find_delimiter",
-    "is_mark",
-    "is_number",
-    "names_in_first_row",
-]
-
 
 WHITESPACE = "whitespace"
 """Any run of spaces and tabs."""

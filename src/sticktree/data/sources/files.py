@@ -26,18 +26,6 @@ from sticktree.data.sources.formats import ENDINGS, is_zarr, open_table
 from sticktree.data.sources.names import distinct
 from sticktree.errors import ParameterError
 
-__all__ = [
-    "FORMATS",
-    "content_hash",
-    "format_of",
-    "is_table",
-    "load_pandas",
-    "read_bytes",
-    "read_file",
-    "read_folder",
-]
-
-
 FORMATS = ("csv", "tsv", "parquet", "npy")
 SUFFIXES = {
     ".csv": "csv",

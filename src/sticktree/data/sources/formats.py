@@ -16,18 +16,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.data.sources.tables import ChunkedTable, check_table
 
-__all__ = [
-    "ENDINGS",
-    "ArrayTable",
-    "NpyTable",
-    "ParquetTable",
-    "ZarrTable",
-    "files_of",
-    "is_zarr",
-    "open_table",
-    "open_unchecked",
-]
-
 
 class ArrayTable(ChunkedTable):
     """The rows of an array; of a memory map, pages are given back once they were read."""

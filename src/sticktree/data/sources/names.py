@@ -9,9 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-__all__ = ["distinct", "pick_column", "pick_columns", "split_list"]
-
-
 MOST_SHOWN = 10
 
 

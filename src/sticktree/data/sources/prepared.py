@@ -21,9 +21,6 @@ from sticktree.engine.bulk.partition import ALL, BLOCK, partition
 from sticktree.engine.bulk.placement import HALVES, LEAVES, Extent, Pass, fold
 from sticktree.engine.bulk.rows import Rows
 
-__all__ = ["CHUNK_BYTES", "FilePlacement", "PreparedTable", "measure_table", "rows_of_chunk"]
-
-
 Item = TypeVar("Item")
 Message = TypeVar("Message")
 Result = TypeVar("Result")

@@ -19,9 +19,6 @@ from sticktree.engine.bulk.partition import BLOCK, Labelled, Partition, Sided
 from sticktree.engine.bulk.placement import Choices
 from sticktree.errors import ParameterError
 
-__all__ = ["Buffer", "Scratch", "Slot", "read_into", "removed_with", "write"]
-
-
 MOUNTS = Path("/proc/mounts")
 PREFIX = "sticktree-rows-"
 

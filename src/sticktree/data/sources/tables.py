@@ -12,8 +12,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, check_integer
 from sticktree.errors import ParameterError
 
-__all__ = ["CHUNK_ROWS", "ChunkedTable", "check_table", "map_table", "recut"]
-
 CHUNK_ROWS = 1 << 16  # that a function is called with at a time
 
 

@@ -32,8 +32,6 @@ from sticktree.engine.bulk.philox import ASSIGN, Word, philox, rank_of, uniform_
 from sticktree.engine.bulk.sums import Tally, tally_block
 from sticktree.jit import inlined, jit
 
-__all__ = ["anchored", "assign_blocks", "cover"]
-
 MARGIN = 20.0  # a leaf whose log weight is so much below another's may be left out
 PICKS, FEW = 3, 4  # leaves that are looked at by their bounds, as long as more than a few wait
 LEAST = -1e300  # below are leaves that were looked at

@@ -25,12 +25,9 @@ from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.state import ChainState
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
 from sticktree.engine.chain import Effort, SweepInfo, apply_moves
-from sticktree.engine.shared.state import Index
+from sticktree.engine.common.links import Index
 from sticktree.engine.shared.trunk import draw_weights
 from sticktree.model import Model
-
-__all__ = ["BulkChain"]
-
 
 MOST_PAIRS = 64  # that may split or merge in a sweep
 ROWS_OF_ROUNDS = 50_000  # fewer rows choose several times in a sweep
@@ -71,7 +68,7 @@ class BulkChain(ChainState):
             first.sweep(tune=True)
         self._read_rows()
         self._take_over(first, some.number)
-        self.effort = Effort(self.leaves.size)
+        self.effort = Effort(self.size)
 
     @classmethod
     def following(cls, chain: Any, rows: Rows) -> Self:
@@ -81,7 +78,7 @@ class BulkChain(ChainState):
         new._begin(rows)
         new._read_rows()
         new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
-        new.effort = Effort(new.leaves.size)
+        new.effort = Effort(new.size)
         return new
 
     @classmethod
@@ -108,7 +105,7 @@ class BulkChain(ChainState):
         ``tune`` in warm-up, where the numbers of moves may still change.
         """
         if tune:
-            self.effort.tune(self.leaves.size)
+            self.effort.tune(self.size)
         n_pairs = self.effort.count(1, MOST_PAIRS)
         changed = tried = 0
         for _ in range(self.n_rounds):
@@ -151,7 +148,7 @@ class BulkChain(ChainState):
         """Go on with other rows, which have no leaves yet."""
         self._measure(rows)
         self._read_rows()
-        self.effort = Effort(self.leaves.size)  # new rows are warmed up to anew
+        self.effort = Effort(self.size)  # new rows are warmed up to anew
 
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""

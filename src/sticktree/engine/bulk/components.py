@@ -23,23 +23,6 @@ from sticktree.engine.bulk.partition import BLOCK
 from sticktree.engine.bulk.sums import MAGIC
 from sticktree.jit import inlined, jit
 
-__all__ = [
-    "KEY",
-    "NEXT_SALT",
-    "SALT",
-    "SWEEP",
-    "Components",
-    "bound_weights",
-    "exponentials",
-    "is_diagonal",
-    "log_weight",
-    "log_weights",
-    "own_copy",
-    "pick_limits",
-    "transform_block",
-]
-
-
 # Places in `Components.words`: the key and the sweep of all random numbers, the salts of the ranks
 # now and next, and salt and limit of the ranks of rows that are picked.
 KEY, SWEEP, SALT, NEXT_SALT, PICK_SALT, PICK = range(6)

@@ -32,20 +32,6 @@ from sticktree.engine.bulk.philox import (
 from sticktree.engine.bulk.sums import Tally, add, tally_row
 from sticktree.jit import inlined, jit
 
-__all__ = [
-    "Margins",
-    "assign_gaps",
-    "complete",
-    "empty_margins",
-    "factor",
-    "log_observed",
-    "misses",
-    "normal",
-    "precisions",
-    "put_first",
-    "weigh",
-]
-
 
 @jit
 def assign_gaps(

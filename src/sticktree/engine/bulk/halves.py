@@ -30,8 +30,6 @@ from sticktree.engine.bulk.philox import HALVE, Word, philox, uniform_of
 from sticktree.engine.bulk.sums import Grid, Tally, add, tally_row
 from sticktree.jit import inlined, jit
 
-__all__ = ["Units", "gain_grid", "halve_blocks", "halve_gaps", "halve_one"]
-
 
 class Units(NamedTuple):
     """U units, as rows see them."""

@@ -16,15 +16,6 @@ from sticktree.checks import FloatArray
 from sticktree.engine.bulk.sums import Flags, Sums, wide
 from sticktree.engine.bulk.truncated import log_masses, truncated_gamma
 
-__all__ = [
-    "Density",
-    "FullLaw",
-    "Leaf",
-    "LeafLaw",
-    "SharedLaw",
-    "VarianceLaw",
-]
-
 
 class Leaf(NamedTuple):
     """Parameters of leaves; what ``spread`` is depends on the law."""

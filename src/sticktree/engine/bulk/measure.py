@@ -13,8 +13,6 @@ from sticktree.checks import FloatArray, check_observed
 from sticktree.engine.bulk.sums import Grid, add
 from sticktree.jit import jit
 
-__all__ = ["ForEach", "Reach", "Scale", "add_moments", "measure"]
-
 Result = TypeVar("Result")
 FLAT = 1e-12  # columns that vary less, relative to their size, are constant up to rounding
 

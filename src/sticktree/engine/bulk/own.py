@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,22 +13,15 @@ from sticktree.engine.bulk.laws import FullLaw, Leaf, LeafLaw, VarianceLaw
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
 from sticktree.engine.chain import Move
+from sticktree.engine.common.links import ALIVE, MADE
 from sticktree.engine.own.chain import ColumnsChain
+from sticktree.engine.own.counting import take_sums
 from sticktree.engine.own.layout import empty_state, layout_of
-from sticktree.engine.own.node_split import node_split_sweep
-from sticktree.engine.own.own import OwnNoise
+from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
+from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State
-from sticktree.engine.own.structure import load_tree
-from sticktree.engine.own.trunk import join_leaves, recount, split_leaf
-from sticktree.engine.shared.state import ALIVE, MADE
-from sticktree.engine.shared.structure import list_nodes
-
-__all__ = ["OwnBulkChain"]
-
-
-OF_NODES = ("nodes", "coordinates")  # arrays of a state that have a row for each node
-OF_ALL = ("sizes", "levels", "scalars", "variance", "hyper", "psi")
+from sticktree.engine.own.structure import join_leaves, load_tree, split_leaf
 
 
 class OwnBulkChain(OwnNoise, BulkChain):
@@ -91,7 +83,7 @@ class OwnBulkChain(OwnNoise, BulkChain):
         n, seen, total, second = self.sums
         squares = np.einsum("kdd->kd", second).copy() if self.full else second
         outer = second if self.full else np.empty((0, 0, 0))
-        recount(self.state, self.leaves, n, seen, total, squares, outer)
+        take_sums(self.state, self.leaves, n, seen, total, squares, outer)
 
     def transform(self) -> FloatArray:
         """Return T, by which rows are brought into the coordinates of the leaves."""
@@ -146,21 +138,3 @@ class OwnBulkChain(OwnNoise, BulkChain):
             Move("node_split", lambda n: node_split_sweep(state, words, n), n_moves),
             Move("parameters", self.move_parameters),
         ]
-
-    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
-        """Return all that it takes to go on with the identical draws, but the rows."""
-        state, made = self.state, int(self.state.sizes[MADE])
-        saved = super().snapshot() | {name: getattr(state, name)[:made].copy() for name in OF_NODES}
-        for name in OF_ALL:
-            saved[name] = getattr(state, name).copy()
-        return saved
-
-    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
-        super()._load(snapshot)
-        made = len(snapshot["nodes"])
-        self.state = self._new_state(max(self.room, 2 * made))
-        for name in OF_NODES:
-            getattr(self.state, name)[:made] = snapshot[name]
-        for name in OF_ALL:
-            getattr(self.state, name)[...] = snapshot[name]
-        list_nodes(self.state)

@@ -15,27 +15,6 @@ from sticktree.checks import FloatArray
 from sticktree.engine.bulk.philox import JITTER, Word, philox, rank_of, uniform_of
 from sticktree.jit import jit
 
-__all__ = [
-    "ALL",
-    "BLOCK",
-    "Labelled",
-    "Labels",
-    "Nodes",
-    "Partition",
-    "Picked",
-    "Share",
-    "Sided",
-    "Sides",
-    "final_labels",
-    "find_ranked",
-    "jittered",
-    "join_picks",
-    "partition",
-    "picked_at",
-    "push",
-]
-
-
 BLOCK = 128  # rows
 FEW, MANY = 64, 256  # rows by which a cut is chosen, where there are few and where there are many
 UNEVEN = 1 / 8  # no part is a smaller share of the rows, about

@@ -12,19 +12,6 @@ import numpy as np
 
 from sticktree.jit import inlined, jit
 
-__all__ = [
-    "ASSIGN",
-    "HALVE",
-    "IMPUTE",
-    "JITTER",
-    "Word",
-    "mix",
-    "normal_of",
-    "philox",
-    "rank_of",
-    "uniform_of",
-]
-
 Word = np.uint64
 
 # Purposes; that of column d is 4 d more.

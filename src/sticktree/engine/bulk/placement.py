@@ -18,17 +18,6 @@ import numpy as np
 
 from sticktree.engine.bulk.partition import ALL, Labelled, Partition, Share, Sided
 
-__all__ = [
-    "HALVES",
-    "LEAVES",
-    "Choices",
-    "Extent",
-    "Pass",
-    "Placement",
-    "ThreadPlacement",
-    "fold",
-]
-
 SHARES = 4  # for each thread: threads that are done early take over from the others
 LEAVES, HALVES = "leaves", "halves"  # what rows choose in passes
 

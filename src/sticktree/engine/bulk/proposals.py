@@ -31,18 +31,6 @@ from sticktree.engine.bulk.partition import Labels, Picked
 from sticktree.engine.bulk.sums import Sums
 from sticktree.jit import inlined, jit
 
-__all__ = [
-    "TINY",
-    "Chosen",
-    "Proposal",
-    "choose_by_places",
-    "choose_by_rows",
-    "log_selection",
-    "propose",
-    "square_distance",
-]
-
-
 Places = npt.NDArray[np.int64]
 UNPINNED = np.uint64(2**64 - 1)  # no row has this number
 

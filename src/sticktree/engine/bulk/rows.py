@@ -29,8 +29,6 @@ from sticktree.engine.bulk.philox import MIX_0, MIX_1, rank_of
 from sticktree.engine.bulk.placement import HALVES, LEAVES, Choices, Extent, Pass, Placement
 from sticktree.engine.bulk.sums import Grid, Tally, empty_tally, merge, products
 
-__all__ = ["EXTENT", "Assigned", "Halved", "Rows"]
-
 Integers = npt.NDArray[np.int64]
 
 

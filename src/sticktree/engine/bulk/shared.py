@@ -12,21 +12,15 @@ from sticktree.engine.bulk.chain import BulkChain
 from sticktree.engine.bulk.laws import Leaf, SharedLaw
 from sticktree.engine.bulk.sums import SUMS, Sums, Tally
 from sticktree.engine.chain import Move
+from sticktree.engine.common.links import LEAVES
+from sticktree.engine.common.sampler import Snapshot
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.node_split import node_split_sweep
+from sticktree.engine.shared.noise import SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.shared import SharedNoise
-from sticktree.engine.shared.state import LEAVES, MADE, NOISE, State, empty_state
-from sticktree.engine.shared.structure import load_tree
-from sticktree.engine.shared.trunk import (
-    draw_places,
-    join_leaves,
-    recount,
-    split_leaf,
-)
-
-__all__ = ["SharedBulkChain"]
+from sticktree.engine.shared.seats import take_sums
+from sticktree.engine.shared.split_nodes import node_split_sweep
+from sticktree.engine.shared.state import NOISE, State, empty_state, load_tree, set_scales
+from sticktree.engine.shared.trunk import draw_places, join_leaves, split_leaf
 
 
 class SharedBulkChain(SharedNoise, BulkChain):
@@ -77,7 +71,7 @@ class SharedBulkChain(SharedNoise, BulkChain):
 
     def _settle(self) -> None:
         white = self._in_coordinates(self.sums)
-        recount(self.state, self.leaves, white.n, white.total)
+        take_sums(self.state, self.leaves, white.n, white.total)
 
     def _whiten(self) -> None:
         self._settle()
@@ -152,24 +146,12 @@ class SharedBulkChain(SharedNoise, BulkChain):
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
-        state, made = self.state, int(self.state.sizes[MADE])
-        return super().snapshot() | {
-            "nodes": state.nodes[:made].copy(),
-            "slots": state.leaves[: state.sizes[LEAVES]].copy(),
-            "sizes": state.sizes.copy(),
-            "levels": state.levels.copy(),
-            "scalars": state.scalars.copy(),
-            "factor": self.factor.copy(),
-            "products": self._products.copy(),
-        }
+        slots = self.state.leaves[: self.state.sizes[LEAVES]].copy()
+        kept = {"slots": slots, "factor": self.factor.copy(), "products": self._products.copy()}
+        return super().snapshot() | kept
 
-    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
-        super()._load(snapshot)
+    def _load(self, snapshot: Snapshot) -> None:
         self.factor, self._products = snapshot["factor"].copy(), snapshot["products"].copy()
-        nodes, slots = snapshot["nodes"], snapshot["slots"]
-        self.state = self._new_state(max(self.room, 2 * nodes.size))
-        self.state.nodes[: nodes.size] = nodes
-        self.state.leaves[: slots.size] = slots
-        for name in ("sizes", "levels", "scalars"):
-            getattr(self.state, name)[:] = snapshot[name]
+        super()._load(snapshot)
+        self.state.leaves[: snapshot["slots"].size] = snapshot["slots"]
         set_scales(self.state)

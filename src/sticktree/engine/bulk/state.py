@@ -13,43 +13,38 @@ from sticktree.engine.bulk.components import Components
 from sticktree.engine.bulk.laws import Density, Leaf, LeafLaw
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
-from sticktree.engine.chain import ChainLike, Effort, Move
-from sticktree.engine.common.random import RandomState
+from sticktree.engine.chain import ChainLike, Move
+from sticktree.engine.common.links import ALIVE, DISCOUNT
+from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.draw import Draw, tracked_pairs
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, TreeState
-from sticktree.model import Model
 from sticktree.tree import Tree
-
-__all__ = ["ChainState"]
-
 
 SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
 
 
-class ChainState:
+class ChainState(Sampler):
     """A chain for many rows, without its moves: leaves with sums and anchors, below some tree.
 
     What differs between noise models comes first: subclasses define it.
     """
 
-    model: Model
-    rng: np.random.Generator
-    words: RandomState
     rows: Rows
     kind: int  # which sums are needed
     impute: bool  # whether missing entries are drawn
     grids: tuple[Grid, Grid]  # on which entries and their products are summed
     sweep_words: npt.NDArray[np.uint64]  # of the sweep, as in `Components`
-    effort: Effort
-    state: TreeState
     leaves: npt.NDArray[np.int64]  # nodes that are leaves, in the order of all that follows
     sums: Sums  # of each leaf, in standardised units
     anchor: npt.NDArray[np.uint64]  # of each leaf
     rank: npt.NDArray[np.uint64]  # of the anchors
     of_leaf: npt.NDArray[np.int64]  # nodes that the leaves of the last pass are, as `Rows.labels`
     of_half: npt.NDArray[np.int64]  # asks for them
-    traced: tuple[str, ...]
     room = 256  # leaves that a state has room for at first
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return int(self.leaves.size)
 
     def _first_chain(self, y: FloatArray) -> ChainLike:
         """Return a chain of the other kind on some rows."""
@@ -57,6 +52,10 @@ class ChainState:
 
     def _take_over(self, chain: Any, number: npt.NDArray[np.uint64]) -> None:
         """Start from the tree of a chain of the other kind, whose rows have these numbers."""
+        raise NotImplementedError
+
+    def _new_state(self, room: int) -> Any:
+        """Return a state with room for ``room`` leaves, and no rows."""
         raise NotImplementedError
 
     def _settle(self) -> None:
@@ -103,24 +102,6 @@ class ChainState:
         """Return the moves of the tree and of all parameters given the sums."""
         raise NotImplementedError
 
-    @property
-    def concentration(self) -> float:
-        """The factor c of the concentrations."""
-        raise NotImplementedError
-
-    @property
-    def discount(self) -> float:
-        """The Pitman–Yor discount d."""
-        raise NotImplementedError
-
-    def parameters(self) -> dict[str, npt.NDArray[Any]]:
-        """Return copies of all that is learned besides the tree, c and d."""
-        raise NotImplementedError
-
-    def log_joint(self) -> float:
-        """Return the log density of data, tree and parameters, in standardised units."""
-        raise NotImplementedError
-
     def _last_prior(self) -> tuple[float, float]:
         """Return α of the level above the leaves, and d."""
         alpha = self.state.levels["alpha"][self.model.depth - 1]
@@ -155,7 +136,7 @@ class ChainState:
             return Tree(parent, labels, level=level).pruned().compressed()
         return Tree.from_trusted(parent, labels, level, n)
 
-    def draw(self, labelled: bool) -> Draw:
+    def draw(self, labelled: bool = True) -> Draw:
         """Return a copy of what the chain has now, with or without the leaf of each row."""
         parent, level, n, number = self._shape()
         small = np.min_scalar_type(parent.size)
@@ -210,20 +191,22 @@ class ChainState:
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
         words = [self.key, self.salt, self.n_sweeps]
-        return self.rows.snapshot() | {
-            "parallel": np.array(words, dtype=np.uint64),
-            "leaves": self.leaves.copy(),
-            "rank": self.rank.copy(),
-            "anchor": self.anchor.copy(),
-            "words": self.words.copy(),
-            "effort": self.effort.snapshot(),
-            **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
-        }
+        return (
+            super().snapshot()
+            | self.rows.snapshot()
+            | {
+                "parallel": np.array(words, dtype=np.uint64),
+                "leaves": self.leaves.copy(),
+                "rank": self.rank.copy(),
+                "anchor": self.anchor.copy(),
+                **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
+            }
+        )
 
-    def _load(self, snapshot: dict[str, npt.NDArray[Any]]) -> None:
-        """Take over what `snapshot` returned."""
+    def _load(self, snapshot: Snapshot) -> None:
         self.key, self.salt, self.n_sweeps = map(int, snapshot["parallel"][:3])
-        self.words, self.leaves = snapshot["words"].copy(), snapshot["leaves"].copy()
-        self.effort = Effort.restored(snapshot.get("effort"), self.leaves.size)
+        self.leaves = snapshot["leaves"].copy()
         self.rank, self.anchor = snapshot["rank"].copy(), snapshot["anchor"].copy()
         self.sums = Sums(*(snapshot[f"{SUMS_OF}{name}"].copy() for name in Sums._fields))
+        self.state = self._new_state(max(self.room, 2 * len(snapshot["nodes"])))
+        super()._load(snapshot)

@@ -20,26 +20,6 @@ from sticktree.engine.bulk.partition import ALL, BLOCK, Labels, Partition, Share
 from sticktree.engine.bulk.philox import Word, rank_of
 from sticktree.jit import inlined, jit
 
-__all__ = [
-    "NO_RANK",
-    "PRODUCTS",
-    "SQUARES",
-    "SUMS",
-    "Flags",
-    "Grid",
-    "Sums",
-    "Tally",
-    "add",
-    "empty_tally",
-    "merge",
-    "n_sums",
-    "products",
-    "tally_block",
-    "tally_row",
-    "wide",
-]
-
-
 # What is summed over the rows of a leaf: y; y and y²; y and y yᵀ.
 SUMS, SQUARES, PRODUCTS = range(3)
 WORD = 61  # bits of a sum
@@ -240,8 +220,10 @@ class Sums(NamedTuple):
         """Return the sums of a pass as floats."""
         n, dimension = tally.count.astype(np.float64), tally.lacking.shape[1]
         total = first.value(tally.sums[:, :dimension])
-        values = second.value(tally.sums[:, dimension:])
-        return cls(n, n[:, None] - tally.lacking, total, _second(values, kind, dimension))
+        second_sums = second.value(tally.sums[:, dimension:])
+        if kind == PRODUCTS:
+            second_sums = symmetric(second_sums, dimension)
+        return cls(n, n[:, None] - tally.lacking, total, second_sums)
 
     @classmethod
     def over(cls, y: FloatArray, of: npt.NDArray[Any], size: int, kind: int) -> Sums:
@@ -285,9 +267,8 @@ def wide(factor: npt.NDArray[Any], array: FloatArray) -> npt.NDArray[Any]:
     return factor.reshape(-1, *[1] * (array.ndim - 1))
 
 
-def _second(values: FloatArray, kind: int, dimension: int) -> FloatArray:
-    if kind != PRODUCTS:
-        return values
+def symmetric(values: FloatArray, dimension: int) -> FloatArray:
+    """Return matrices of which ``values`` are the lower triangles, row by row."""
     out = np.empty((len(values), dimension, dimension))
     rows, columns = np.tril_indices(dimension)
     out[:, rows, columns] = values

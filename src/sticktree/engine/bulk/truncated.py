@@ -9,8 +9,6 @@ from sticktree.checks import FloatArray
 from sticktree.engine.own.kinds.gaussian import log_lower_gamma
 from sticktree.jit import jit
 
-__all__ = ["log_masses", "truncated_gamma"]
-
 TINIEST = 1e-290  # a precision is never quite zero
 FARTHEST = -12.0  # log mass below the bound down to which its inverse is taken
 NEAREST = -1e-9  # log mass above which next to no draw is beyond the bound

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 
+from sticktree.engine.common.links import DISCOUNT, FACTOR, TreeState
 from sticktree.engine.common.random import RandomState
+from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.common.slice import slice_sampler
-from sticktree.engine.shared.seats import log_tree_probability, refresh
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, State, TreeState
 from sticktree.jit import jit
 
-__all__ = ["concentration_move", "draw_concentration"]
+__all__ = ["draw_concentration"]
 
 
 @jit
@@ -66,21 +66,3 @@ def draw_concentration(
     c, less = state.scalars[FACTOR], state.scalars[DISCOUNT] if less_discount else 0.0
     for level in range(state.levels.size):
         state.levels[level].alpha = c * state.levels[level].shape - less
-
-
-@jit
-def concentration_move(
-    state: State,
-    rng: RandomState,
-    learn_factor: bool,
-    factor_prior: tuple[float, float],
-    learn_discount: bool,
-    discount_prior: tuple[float, float],
-    less_discount: bool,
-) -> None:
-    """Redraw c and d, and bring the seats up to date."""
-    draw_concentration(
-        state, rng, learn_factor, factor_prior, learn_discount, discount_prior, less_discount
-    )
-    for k in range(state.sizes[ALIVE] - 1, -1, -1):
-        refresh(state, state.order[k])

@@ -17,20 +17,8 @@ from sticktree.engine.bulk.assign import cover
 from sticktree.engine.bulk.components import KEY, NEXT_SALT, SALT, SWEEP, Components
 from sticktree.engine.bulk.halves import Units, halve_one
 from sticktree.engine.bulk.philox import ASSIGN, philox, rank_of, uniform_of
-from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Grid, Sums, Tally, n_sums
+from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Grid, Sums, Tally, n_sums, symmetric
 from sticktree.jit import jit
-
-__all__ = [
-    "FIRST",
-    "Blocks",
-    "add_blocks",
-    "choose_halves",
-    "choose_leaves",
-    "cut",
-    "join",
-    "on_grid",
-]
-
 
 Places = npt.NDArray[np.int64]
 FIRST = 2**63  # number of the first block; rows have lower ones
@@ -107,7 +95,7 @@ class Blocks(NamedTuple):
         out = np.asarray(n[:, None] * leaves.log_weight)
         if leaves.root.shape[0]:
             off = np.einsum("kde,mke->mkd", leaves.root, mean[:, None, :] - leaves.centre)
-            scatter = self._products(leaves.kind) - n[:, None, None] * _outer(mean)
+            scatter = symmetric(self.second, self.total.shape[1]) - n[:, None, None] * _outer(mean)
             square = np.einsum("kde,mef,kdf->mk", leaves.root, scatter, leaves.root, optimize=True)
             return np.asarray(out - 0.5 * (square + n[:, None] * (off**2).sum(axis=2)))
         transform = leaves.transform
@@ -116,22 +104,12 @@ class Blocks(NamedTuple):
         if leaves.kind == SQUARES:
             lost = np.diag(transform) ** 2 * (self.second - seen * mean**2)
         elif leaves.kind == PRODUCTS:
-            scatter = self._products(leaves.kind) - n[:, None, None] * _outer(mean)
+            scatter = symmetric(self.second, self.total.shape[1]) - n[:, None, None] * _outer(mean)
             lost = np.einsum("de,mef,df->md", transform, scatter, transform)
         off = (x[:, None, :] - leaves.centre) ** 2 * seen[:, None, :] + lost[:, None, :]
         # The weight has the density of all columns at the centre, also of those that are missing.
         absent = (n[:, None] - seen) @ np.log(leaves.precision).T
         return np.asarray(out - 0.5 * ((leaves.precision * off).sum(axis=2) + absent))
-
-    def _products(self, kind: int) -> FloatArray:
-        """Return Σ y yᵀ."""
-        assert kind == PRODUCTS
-        size, dimension = self.total.shape
-        out = np.empty((size, dimension, dimension))
-        rows, columns = np.tril_indices(dimension)
-        out[:, rows, columns] = self.second
-        out[:, columns, rows] = self.second
-        return out
 
 
 def _outer(mean: FloatArray) -> FloatArray:

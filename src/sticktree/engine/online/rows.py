@@ -29,8 +29,6 @@ from sticktree.engine.online.blocks import (
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import BulkChain
 
-__all__ = ["MOST_BLOCKS", "OnlineRows", "Squashed", "follow", "restored_rows"]
-
 
 MOST_BLOCKS = 16  # that a leaf has after a batch
 SAVED = "stream_"  # before the names of arrays of a snapshot

@@ -8,34 +8,24 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
-from sticktree.engine.common.random import RandomState, random_state
+from sticktree.engine.chain import Effort, Move
+from sticktree.engine.common.random import random_state
+from sticktree.engine.own.counting import leave_one_out, recount
 from sticktree.engine.own.covariances import impute
-from sticktree.engine.own.datum import enter, move_data, take_out, weigh_all
+from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.layout import empty_state, layout_of
-from sticktree.engine.own.leaves import clear, count
-from sticktree.engine.own.node_split import node_split_sweep
-from sticktree.engine.own.own import OwnNoise
+from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
-from sticktree.engine.own.split_merge import split_merge_sweep
+from sticktree.engine.own.split_leaves import split_merge_sweep
+from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import (
     FORM,
     FULL,
-    LOG_PSI,
-    PHI,
-    State,
 )
-from sticktree.engine.own.structure import load_tree
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, MADE, UNLISTED, tree_of
-from sticktree.engine.shared.structure import list_nodes
-from sticktree.jit import jit
 from sticktree.model import Model
-from sticktree.tree import Tree
 
-__all__ = ["ColumnsChain", "leave_one_out", "rebuild", "set_parameters"]
-
-FRESH = 3  # draws of a new branch that stand for all, in a density
+__all__ = ["ColumnsChain"]
 
 
 class ColumnsChain(OwnNoise):
@@ -52,6 +42,8 @@ class ColumnsChain(OwnNoise):
         The chain's own source of randomness.
     """
 
+    of_all = (*OwnNoise.of_all, "leaf")
+
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self._begin(data, model, rng)
         self.words = random_state(rng)
@@ -59,7 +51,7 @@ class ColumnsChain(OwnNoise):
             self.state.data[self.gaps] = rng.standard_normal(int(self.gaps.sum()))
         settle(self.state)
         move_data(self.state, rng.permutation(data.shape[0]), self.words)
-        self.effort = Effort(int(self.state.sizes[ALIVE]))
+        self.effort = Effort(self.size)
 
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
@@ -70,12 +62,6 @@ class ColumnsChain(OwnNoise):
             gaps = np.isnan(data)
             gaps[:, ~self.layout.is_gaussian] = False
             self.gaps = gaps if gaps.any() else None
-
-    def sweep(self, tune: bool = False) -> SweepInfo:
-        """Apply every move; ``tune`` in warm-up, where their numbers may still change."""
-        if tune:
-            self.effort.tune(int(self.state.sizes[ALIVE]))
-        return apply_moves(self.moves())
 
     def moves(self) -> list[Move]:
         """Return all moves of a sweep, in their order."""
@@ -99,15 +85,7 @@ class ColumnsChain(OwnNoise):
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
-        state = self.state
-        made = int(state.sizes[MADE])
-        saved = {name: getattr(state, name)[:made].copy() for name in ("nodes", "coordinates")}
-        for name in ("sizes", "levels", "scalars", "leaf", "variance", "hyper", "psi"):
-            saved[name] = getattr(state, name).copy()
-        saved["imputed"] = self._imputed()
-        saved["words"] = self.words.copy()
-        saved["effort"] = self.effort.snapshot()
-        return saved
+        return super().snapshot() | {"imputed": self._imputed()}
 
     @classmethod
     def restored(
@@ -120,96 +98,15 @@ class ColumnsChain(OwnNoise):
         """Return a chain that goes on where a snapshot was taken."""
         chain = cls.__new__(cls)
         chain._begin(data, model, rng)
-        chain.words = snapshot["words"].copy()
-        state = chain.state
-        for name in ("nodes", "coordinates"):
-            getattr(state, name)[: len(snapshot[name])] = snapshot[name]
-        for name in ("sizes", "levels", "scalars", "leaf", "variance", "hyper", "psi"):
-            getattr(state, name)[...] = snapshot[name]
+        chain._load(snapshot)
         if chain.gaps is not None:
-            state.data[chain.gaps] = snapshot["imputed"]
-        list_nodes(state)
-        recount(state)
-        chain.effort = Effort.restored(snapshot.get("effort"), int(state.sizes[ALIVE]))
+            chain.state.data[chain.gaps] = snapshot["imputed"]
+        recount(chain.state)
         return chain
 
     def _imputed(self) -> FloatArray:
         return np.empty(0) if self.gaps is None else self.state.data[self.gaps]
 
-    def tree(self) -> Tree:
-        """Return the tree, with every node of every level."""
-        return tree_of(self.state)
-
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of every row, given all others."""
         return leave_one_out(self.state, self.raw, self.words)
-
-
-@jit
-def recount(state: State) -> None:
-    """Compute all sums of the leaves from the data, and what depends on them."""
-    depth = state.levels.size - 1
-    for k in range(state.sizes[ALIVE]):
-        if state.nodes[state.order[k]].level >= depth - 1:
-            clear(state, state.order[k])
-    for i in range(state.leaf.size):
-        count(state, state.leaf[i], i, 1.0)
-    settle(state)
-
-
-@jit
-def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray:
-    """Return the log density of every row of ``raw`` given all other rows.
-
-    ``raw`` may miss entries that are imputed in the state. The state stays as it was.
-    """
-    n_data = state.leaf.size
-    out = np.empty(n_data)
-    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
-    row = np.empty(raw.shape[1])
-    for i in range(n_data):
-        old, cut = take_out(state, i, chain)
-        if state.sizes[UNLISTED]:
-            list_nodes(state)
-        row[:] = state.data[i]
-        state.data[i] = raw[i]
-        out[i] = weigh_all(state, i, rng, FRESH)
-        state.data[i] = row
-        enter(state, i, old if cut < 0 else cut, chain)
-    if state.sizes[UNLISTED]:
-        list_nodes(state)
-    recount(state)
-    return out
-
-
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    inner = np.flatnonzero(tree.level < tree.level.max())
-    set_parameters(state, inner, concentration, discount, parameters, less_discount)
-    recount(state)
-
-
-def set_parameters(
-    state: State,
-    inner: npt.NDArray[np.int64],
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; the sums of its leaves must follow."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.coordinates[inner, :, PHI] = parameters["phi"]
-    for name in ("variance", "hyper", "psi"):
-        getattr(state, name)[...] = parameters[name]
-    if state.sizes[FORM] == FULL:
-        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE, ROOT
 from sticktree.engine.common.random import RandomState, chi_square, normal
 from sticktree.engine.own.kinds.wishart import cholesky
 from sticktree.engine.own.state import (
@@ -25,9 +26,8 @@ from sticktree.engine.own.state import (
     TOTAL,
     State,
 )
-from sticktree.engine.shared.state import ALIVE, ROOT
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["covariance_sweep", "draw_wishart", "impute"]
 

@@ -17,6 +17,16 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import (
+    ALIVE,
+    DISCOUNT,
+    FREE,
+    ROOT,
+    UNLISTED,
+    Index,
+    add_data,
+    list_nodes,
+)
 from sticktree.engine.common.random import RandomState, normal, uniform
 from sticktree.engine.own.leaves import (
     expect,
@@ -28,10 +38,8 @@ from sticktree.engine.own.leaves import (
 )
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, TOTAL, State
 from sticktree.engine.own.structure import grow, hang, make_node, prune
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FREE, ROOT, UNLISTED, Index
-from sticktree.engine.shared.structure import add_data, list_nodes
 from sticktree.jit import inlined, jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["draw_chain", "enter", "move_data", "take_out", "weigh_all", "weigh_rows"]
 

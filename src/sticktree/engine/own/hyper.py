@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.own.kinds.dispatch import constants
 from sticktree.engine.own.kinds.dispatch import expect as expect_column
 from sticktree.engine.own.leaves import expect, part_evidence, renew, set_empty
 from sticktree.engine.own.state import SHAPE, State
-from sticktree.engine.shared.state import ALIVE
 from sticktree.jit import jit, linked
 
 __all__ = ["hyper_sweep", "settle"]

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ROOT
 from sticktree.engine.own.kinds import CODES, LIKELIHOODS
 from sticktree.engine.own.state import COLUMN, DIAG, FULL, LEVEL, NODE, SPARE, SPHERICAL, State
-from sticktree.engine.shared.state import ROOT
 from sticktree.model import Column, Model
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["Layout", "empty_state", "layout_of"]
 

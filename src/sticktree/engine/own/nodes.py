@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sticktree.engine.common.links import ALIVE, ROOT
 from sticktree.engine.common.random import RandomState, gamma, normal
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.own.kinds.dispatch import expect as expect_column
 from sticktree.engine.own.leaves import expect, part_evidence, renew
 from sticktree.engine.own.state import FORM, FULL, GAUSSIAN, PHI, State
-from sticktree.engine.shared.state import ALIVE, ROOT
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
-__all__ = ["node_sweep", "variance_sweep"]
+__all__ = ["log_density_of_nodes", "node_sweep", "variance_sweep"]
 
 
 @linked
@@ -108,3 +108,19 @@ def variance_sweep(state: State, rng: RandomState, shape: float, rate: float) ->
                     n += 1
             draw = gamma(rng, shape + 0.5 * n)
             state.variance[level, p] = (rate + 0.5 * square) / draw
+
+
+@jit
+def log_density_of_nodes(state: State) -> float:
+    """Return log p(φ | tree, v)."""
+    value = 0.0
+    for k in range(state.sizes[ALIVE]):
+        node = state.order[k]
+        level = state.nodes[node].level
+        if level == state.levels.size - 1:
+            continue
+        for p in range(state.coordinates.shape[1]):
+            above = 0.0 if node == ROOT else state.coordinates[state.nodes[node].parent, p, PHI]
+            off, spread = state.coordinates[node, p, PHI] - above, state.variance[level, p]
+            value -= 0.5 * (math.log(2.0 * math.pi * spread) + off * off / spread)
+    return value

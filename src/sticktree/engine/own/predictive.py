@@ -13,19 +13,28 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.links import Index
 from sticktree.engine.common.random import random_state
 from sticktree.engine.draw import Draw
-from sticktree.engine.own.chain import leave_one_out, rebuild, set_parameters
+from sticktree.engine.own.counting import leave_one_out
 from sticktree.engine.own.datum import weigh_rows
 from sticktree.engine.own.kinds import LIKELIHOODS, LeafColumn
 from sticktree.engine.own.kinds.gaussian import sample_together
 from sticktree.engine.own.kinds.wishart import t_of_missing
 from sticktree.engine.own.layout import empty_state, layout_of
-from sticktree.engine.own.state import DIAG, FORM, FULL, GAUSSIAN, PRIOR, TOTAL, State
+from sticktree.engine.own.noise import rebuild, set_parameters
+from sticktree.engine.own.state import (
+    DIAG,
+    FORM,
+    FULL,
+    GAUSSIAN,
+    PRIOR,
+    TOTAL,
+    State,
+)
 from sticktree.engine.own.structure import load_tree
-from sticktree.engine.shared.state import Index
 from sticktree.model import Model
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["ColumnsPredictive", "predictives"]
 
@@ -66,7 +75,7 @@ def _seed(draw: Draw) -> int:
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.own.trunk import recount
+    from sticktree.engine.own.counting import take_sums
 
     n_columns = draws[0].parameters["sums_total"].shape[1]
     room = max(int((draw.level == model.depth).sum()) for draw in draws)
@@ -89,7 +98,7 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         squares = np.einsum("kdd->kd", second).copy() if full else second
-        recount(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
+        take_sums(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
         yield ColumnsPredictive(state, np.empty((0, n_columns)), _seed(draw))
 
 

@@ -13,14 +13,13 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, add_data, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, integer, normal
+from sticktree.engine.common.seating import chain_weights, log_rising
 from sticktree.engine.own.datum import draw_chain
 from sticktree.engine.own.leaves import expect, log_evidence
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.own.structure import grow, hang, prune
-from sticktree.engine.shared.seats import log_rising
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, ROOT
-from sticktree.engine.shared.structure import add_data, list_nodes
 from sticktree.jit import jit, linked
 
 __all__ = ["regraft", "regraft_sweep"]
@@ -77,11 +76,7 @@ def regraft(state: State, top: int, rng: RandomState) -> int:
 def _set_prior_weights(state: State, ceiling: int, m: int, weights: FloatArray) -> None:
     """Fill in the log prior weight of a place for m data below each node above ``ceiling``."""
     d = state.scalars[DISCOUNT]
-    alone = math.lgamma(m - d) - math.lgamma(1.0 - d)
-    # The chain of only children from a level down to the ceiling, each with all m data.
-    chain = np.zeros(ceiling + 1)
-    for j in range(ceiling - 1, -1, -1):
-        chain[j] = chain[j + 1] + alone - log_rising(state.levels[j].alpha + 1.0, m - 1)
+    chain = chain_weights(state.levels, d, ceiling, m)
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         level, n = state.nodes[node].level, state.nodes[node].n

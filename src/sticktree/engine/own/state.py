@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.shared.state import Index
-from sticktree.tree import NULL
+from sticktree.engine.common.links import Index
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "BASE",

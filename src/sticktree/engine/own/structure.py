@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.links import (
+    FREE,
+    MADE,
+    ROOT,
+    UNLISTED,
+    add_data,
+    give_back,
+    link,
+    list_nodes,
+    take_number,
+    unlink,
+)
 from sticktree.engine.own.leaves import clear, expect, renew
 from sticktree.engine.own.state import PHI, State
-from sticktree.engine.shared.state import FREE, MADE, ROOT, UNLISTED
-from sticktree.engine.shared.structure import add_data, link, list_nodes, take_number, unlink
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
-__all__ = ["grow", "hang", "load_tree", "make_node", "prune"]
+__all__ = ["grow", "hang", "join_leaves", "load_tree", "make_node", "prune", "split_leaf"]
 
 
 @linked
@@ -38,8 +48,7 @@ def prune(state: State, node: int, chain: FloatArray) -> int:
         below = state.nodes[top].first_child
         for p in range(state.coordinates.shape[1]):
             chain[state.nodes[top].level, p] = state.coordinates[top, p, PHI]
-        state.nodes[top].next_sibling = state.sizes[FREE]
-        state.sizes[FREE] = top
+        give_back(state, top)
         top = below
     return stays
 
@@ -83,4 +92,22 @@ def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -
     for i in range(leaf.size):
         state.leaf[i] = leaf[i]
         add_data(state, int(leaf[i]), 1)
+    list_nodes(state)
+
+
+@jit
+def split_leaf(state: State, leaf: int) -> int:
+    """Return a new leaf beside a leaf; the counts must follow."""
+    node = make_node(state, state.levels.size - 1)
+    link(state, node, state.nodes[leaf].parent)
+    list_nodes(state)
+    return node
+
+
+@jit
+def join_leaves(state: State, gone: int) -> None:
+    """Take a leaf away that has a sibling; the counts must follow."""
+    unlink(state, gone)
+    state.nodes[gone].n = 0
+    give_back(state, gone)
     list_nodes(state)

@@ -9,68 +9,28 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
+from sticktree.engine.chain import Effort, Move
+from sticktree.engine.common.links import LEAVES
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.datum import datum_sweep, move_data
-from sticktree.engine.shared.gaps import Gaps
-from sticktree.engine.shared.leave_one_out import leave_one_out
-from sticktree.engine.shared.missing import impute, reseat
-from sticktree.engine.shared.node_split import node_split_sweep
+from sticktree.engine.shared.missing import Gaps, impute, reseat
+from sticktree.engine.shared.mixture import leave_one_out
+from sticktree.engine.shared.noise import FIRST_VARIANCE, SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.scales import add_squares
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.shared import FIRST_VARIANCE, SharedNoise
-from sticktree.engine.shared.split_merge import split_merge_sweep
-from sticktree.engine.shared.state import (
-    ALIVE,
-    DISCOUNT,
-    FACTOR,
-    LEAVES,
-    MADE,
-    State,
-    empty_state,
-    tree_of,
-)
-from sticktree.engine.shared.structure import list_nodes, load_tree
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.split_leaves import split_merge_sweep
+from sticktree.engine.shared.split_nodes import node_split_sweep
+from sticktree.engine.shared.state import empty_state
 from sticktree.model import Model
-from sticktree.tree import Tree
 
-__all__ = ["Chain", "rebuild", "set_parameters"]
+__all__ = ["Chain"]
 
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
 
 
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    set_parameters(state, concentration, discount, scales, less_discount)
-    settle(state)
-
-
-def set_parameters(
-    state: State,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; it must be settled afterwards."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.levels["scale"] = scales
-    set_scales(state)
-
-
 class Chain(SharedNoise):
-    """A Markov chain over trees and hyper-parameters.
+    """A Markov chain over trees and hyper-parameters, on rows in memory.
 
     Parameters
     ----------
@@ -81,6 +41,9 @@ class Chain(SharedNoise):
     rng : numpy.random.Generator
         The chain's own source of randomness.
     """
+
+    of_nodes = ("nodes", "total")
+    of_all = (*SharedNoise.of_all, "leaf")
 
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.model = model
@@ -101,17 +64,13 @@ class Chain(SharedNoise):
             model.less_discount,
         )
         self._seat_all()
-        self.effort = Effort(int(self.state.sizes[ALIVE]))
+        self.effort = Effort(self.size)
 
     def _keep(self, data: FloatArray) -> None:
         """Keep the data, and a copy that can be completed if entries are missing."""
         self.missing = np.isnan(data)
         self.gaps = Gaps.of(data)
         self.raw = data.copy() if self.gaps.row.size else data
-
-    def tree(self) -> Tree:
-        """Return the tree, compressed."""
-        return tree_of(self.state)
 
     def parameters(self) -> dict[str, npt.NDArray[Any]]:
         """Return what any chain with shared noise has, and ``imputed``: the missing entries.
@@ -146,21 +105,9 @@ class Chain(SharedNoise):
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
-        state = self.state
-        made = int(state.sizes[MADE])
-        return {
-            "nodes": state.nodes[:made].copy(),
-            "total": state.total[:made].copy(),
-            "leaves": state.leaves[: state.sizes[LEAVES]].copy(),
-            "sizes": state.sizes.copy(),
-            "levels": state.levels.copy(),
-            "scalars": state.scalars.copy(),
-            "leaf": state.leaf.copy(),
-            "factor": self.factor.copy(),
-            "words": self.words.copy(),
-            "effort": self.effort.snapshot(),
-            **self._imputed(),
-        }
+        leaves = self.state.leaves[: self.state.sizes[LEAVES]].copy()
+        kept = {"leaves": leaves, "factor": self.factor.copy()}
+        return super().snapshot() | kept | self._imputed()
 
     @classmethod
     def restored(
@@ -176,25 +123,12 @@ class Chain(SharedNoise):
         chain._keep(data)
         if chain.gaps.row.size:
             chain.raw[chain.missing] = snapshot["imputed"]
-        chain.factor, chain.words = snapshot["factor"].copy(), snapshot["words"].copy()
-        shape = np.ones(model.depth)
+        chain.factor, shape = snapshot["factor"].copy(), np.ones(model.depth)
         chain.state = empty_state(chain.raw, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
-        state = chain.state
-        state.nodes[: snapshot["nodes"].size] = snapshot["nodes"]
-        state.total[: len(snapshot["total"])] = snapshot["total"]
-        state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
-        for name in ("sizes", "levels", "scalars", "leaf"):
-            getattr(state, name)[:] = snapshot[name]
-        list_nodes(state)
-        chain.effort = Effort.restored(snapshot.get("effort"), int(state.sizes[ALIVE]))
+        chain.state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
+        chain._load(snapshot)
         chain._whiten()
         return chain
-
-    def sweep(self, tune: bool = False) -> SweepInfo:
-        """Apply every move; ``tune`` in warm-up, where their numbers may still change."""
-        if tune:
-            self.effort.tune(int(self.state.sizes[ALIVE]))
-        return apply_moves(self.moves())
 
     def moves(self) -> list[Move]:
         """Return all moves of a sweep, in their order."""

@@ -10,8 +10,8 @@ through its covariance c with φ_z, which the tree gives by one product a node:
 If the datum goes back where it was, as it mostly does, nothing has changed. If it does not, means
 and variances are brought up to date where they are needed next.
 
-*Near leaves* alone are weighed (near.py), and *new branches* are looked at only if the choice falls
-on their bounds (branches.py). Bounds stand in the place of weights; if the choice falls beyond
+*Near leaves* alone are weighed, and *new branches* are looked at only if the choice falls
+on their bounds (places.py). Bounds stand in the place of weights; if the choice falls beyond
 the weight, it is made again. That is rejection sampling, and exact. Where the bounds outweigh the
 leaves, all weights are computed instead.
 """
@@ -23,10 +23,13 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import LEAVES, ROOT, Index, list_nodes
 from sticktree.engine.common.random import RandomState, uniform
-from sticktree.engine.shared.branches import TINY, choose_exactly, find_branch
 from sticktree.engine.shared.messages import carry, locate, send
-from sticktree.engine.shared.near import (
+from sticktree.engine.shared.places import (
+    TINY,
+    choose_exactly,
+    find_branch,
     find_far,
     measure,
     nearest,
@@ -35,12 +38,18 @@ from sticktree.engine.shared.near import (
     weigh_leaf,
     weigh_near,
 )
-from sticktree.engine.shared.seats import bound_of_branches, seat
-from sticktree.engine.shared.settle import settle_attached, settle_detached
-from sticktree.engine.shared.state import DRIFT, LEAVES, NOISE, ROOT, Index, State
-from sticktree.engine.shared.structure import attach, detach, list_nodes, make_node, release_node
+from sticktree.engine.shared.seats import bound_of_branches, seat, settle_attached, settle_detached
+from sticktree.engine.shared.state import (
+    DRIFT,
+    NOISE,
+    State,
+    attach,
+    detach,
+    make_node,
+    release_node,
+)
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["datum_sweep", "enter", "move_data"]
 

@@ -23,15 +23,18 @@ from __future__ import annotations
 import math
 
 from sticktree.checks import FloatArray
-from sticktree.engine.shared.state import ALIVE, CLOCK, DRIFT, NOISE, ROOT, State
+from sticktree.engine.common.links import ALIVE, CLOCK, ROOT
+from sticktree.engine.shared.state import DRIFT, NOISE, State
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "carry",
+    "count_siblings",
     "edge_variance",
     "locate",
     "log_determinant",
+    "look_outside",
     "receive",
     "receive_path",
     "send",
@@ -181,3 +184,32 @@ def log_determinant(state: State, quadratic: FloatArray) -> float:
                 for e in range(dimension):
                     quadratic[d, e] -= factor * state.weighted[node, d] * state.weighted[node, e]
     return total
+
+
+@jit
+def count_siblings(state: State, node: int, level: int) -> int:
+    """Return the number of nodes at ``level`` below the same node of the level above."""
+    parent = state.nodes[node].parent
+    return state.nodes[parent].n_children if state.nodes[parent].level == level - 1 else 1
+
+
+@jit
+def look_outside(state: State, first: int, second: int, level: int, mean: FloatArray) -> float:
+    """Fill in the mean of φ one level up given all data but theirs; return its variance.
+
+    The nodes cross ``level``; they may be one and the same.
+    """
+    parent = state.nodes[first].parent
+    precision = 1.0 / state.nodes[parent].variance
+    for d in range(mean.size):
+        mean[d] = state.mean[parent, d] * precision
+    for k in range(1 if first == second else 2):
+        node = first if k == 0 else second
+        gain = state.nodes[node].gain
+        precision -= state.nodes[node].precision * gain
+        for d in range(mean.size):
+            mean[d] -= state.weighted[node, d] * gain
+    for d in range(mean.size):
+        mean[d] /= precision
+    above = state.levels[state.nodes[parent].level].reach
+    return 1.0 / precision + state.levels[level - 1].reach - above

@@ -1,6 +1,14 @@
-"""Missing entries: drawn anew in every sweep, alone and together with the place of their row.
+"""Missing entries: what is observed of a row, and draws of the rest in every sweep.
 
-*Imputing* draws the missing entries of a row given all other rows and its place (see gaps.py). Its
+In coordinates whitened by A a row from component k of a mixture is N(m_k, s_k I). Its missing
+entries are free to move along the columns of A⁻¹ that are theirs, and nothing else of it is. With
+an orthonormal basis Q of these directions, A⁻¹ of the missing columns is Q R, and
+
+    what is observed   y − Q Qᵀ y    has a density in the dimensions that are left; in standardised
+                                     units it is that density over |A| |R|,
+    what is missing    Qᵀ y          is N(Qᵀ m_k, s_k I), whatever is observed.
+
+*Imputing* draws the missing entries of a row given all other rows and its place. Its
 leaf has M and W with the row; without it (see datum.py) the row is N(M′, W′ + r) with
 
     M′ − y = (M − y) r/(r − W),    W′ + r = r²/(r − W).
@@ -12,23 +20,163 @@ itself the datum move would leave a row where its own imputed entries say that i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import Index, list_nodes
 from sticktree.engine.common.random import RandomState, normal, uniform
 from sticktree.engine.shared.datum import enter
-from sticktree.engine.shared.gaps import Gaps, free_directions, weigh_observed
 from sticktree.engine.shared.messages import carry, locate, receive_path, send
-from sticktree.engine.shared.mixture import predictive_mixture
-from sticktree.engine.shared.seats import seat
-from sticktree.engine.shared.settle import settle_detached
-from sticktree.engine.shared.state import NOISE, Index, State
-from sticktree.engine.shared.structure import detach, list_nodes, release_node
+from sticktree.engine.shared.mixture import Mixture, predictive_mixture
+from sticktree.engine.shared.seats import seat, settle_detached
+from sticktree.engine.shared.state import NOISE, State, detach, release_node
 from sticktree.jit import jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
-__all__ = ["impute", "reseat"]
+__all__ = [
+    "Gaps",
+    "complete",
+    "free_directions",
+    "impute",
+    "observed_log_density",
+    "observed_responsibilities",
+    "reseat",
+    "weigh_observed",
+]
+
+
+class Gaps(NamedTuple):
+    """Where entries are missing: ``column[start[k] : start[k + 1]]`` of row ``row[k]``."""
+
+    row: Index
+    start: Index
+    column: Index
+
+    @classmethod
+    def of(cls, data: FloatArray) -> Gaps:
+        """Find the missing entries of a table."""
+        rows, columns = np.nonzero(np.isnan(data))
+        row, first = np.unique(rows, return_index=True)
+        return cls(
+            row.astype(np.int64),
+            np.append(first, rows.size).astype(np.int64),
+            columns.astype(np.int64),
+        )
+
+
+@jit
+def free_directions(
+    gaps: Gaps, k: int, inverse: FloatArray, basis: FloatArray
+) -> tuple[int, float]:
+    """Put Q, transposed, into ``basis``; return the number of directions and log |R|.
+
+    This is Gram and Schmidt's; a second pass takes away what rounding leaves.
+    """
+    size, log_volume = 0, 0.0
+    for at in range(gaps.start[k], gaps.start[k + 1]):
+        for d in range(inverse.shape[0]):
+            basis[size, d] = inverse[d, gaps.column[at]]
+        for _ in range(2):
+            for j in range(size):
+                _remove(basis[size], basis[j])
+            square = 0.0
+            for d in range(inverse.shape[0]):
+                square += basis[size, d] ** 2
+            for d in range(inverse.shape[0]):
+                basis[size, d] /= math.sqrt(square)
+            log_volume += 0.5 * math.log(square)
+        size += 1
+    return size, log_volume
+
+
+@jit
+def _remove(vector: FloatArray, direction: FloatArray) -> None:
+    """Take the part along a unit vector away."""
+    along = 0.0
+    for d in range(vector.size):
+        along += vector[d] * direction[d]
+    for d in range(vector.size):
+        vector[d] -= along * direction[d]
+
+
+@jit
+def weigh_observed(
+    mixture: Mixture, y: FloatArray, basis: FloatArray, size: int, weight: FloatArray
+) -> float:
+    """Put weight × density of what is observed of ``y``, for each component, into ``weight``.
+
+    The largest is 1; return its logarithm, up to powers of 2π.
+    """
+    dimension, largest = y.size, -math.inf
+    rest = np.empty(dimension)
+    for c in range(weight.size):
+        for d in range(dimension):
+            rest[d] = y[d] - mixture.mean[c, d]
+        for j in range(size):
+            _remove(rest, basis[j])
+        square = 0.0
+        for d in range(dimension):
+            square += rest[d] ** 2
+        variance = mixture.variance[c]
+        value = math.log(mixture.weight[c]) - 0.5 * square / variance
+        value -= 0.5 * (dimension - size) * math.log(variance)
+        # Far out the square overflows; every component is then as good as any other.
+        weight[c] = max(value, -1e300)
+        largest = max(largest, weight[c])
+    for c in range(weight.size):
+        weight[c] = math.exp(weight[c] - largest)
+    return largest
+
+
+@jit
+def observed_log_density(
+    mixture: Mixture, y: FloatArray, gaps: Gaps, inverse: FloatArray
+) -> FloatArray:
+    """Return the log density of what is observed of each row of ``y``, all of which have gaps.
+
+    It is times |A|, and what stands in place of missing entries does not matter. A row without
+    entries has 0.
+    """
+    n_rows, dimension = y.shape
+    basis, weight = np.empty((dimension, dimension)), np.empty(mixture.weight.size)
+    out = np.empty(n_rows)
+    for k in range(n_rows):
+        size, log_volume = free_directions(gaps, k, inverse, basis)
+        largest = weigh_observed(mixture, y[k], basis, size, weight)
+        constant = 0.5 * (dimension - size) * math.log(2.0 * math.pi)
+        out[k] = largest + math.log(weight.sum()) - constant - log_volume
+    return out
+
+
+@jit
+def observed_responsibilities(
+    mixture: Mixture, y: FloatArray, gaps: Gaps, inverse: FloatArray
+) -> FloatArray:
+    """Return the probability that each row, all of which have gaps, comes from each component."""
+    n_rows, dimension = y.shape
+    basis, out = np.empty((dimension, dimension)), np.empty((n_rows, mixture.weight.size))
+    for k in range(n_rows):
+        size, _ = free_directions(gaps, k, inverse, basis)
+        weigh_observed(mixture, y[k], basis, size, out[k])
+        out[k] /= out[k].sum()
+    return out
+
+
+@jit
+def complete(y: FloatArray, gaps: Gaps, inverse: FloatArray, target: FloatArray) -> None:
+    """Move each row of ``y`` as near to its target as its missing entries allow."""
+    dimension = y.shape[1]
+    basis = np.empty((dimension, dimension))
+    for k in range(y.shape[0]):
+        size, _ = free_directions(gaps, k, inverse, basis)
+        for j in range(size):
+            step = 0.0
+            for d in range(dimension):
+                step += basis[j, d] * (target[k, d] - y[k, d])
+            for d in range(dimension):
+                y[k, d] += step * basis[j, d]
 
 
 @jit

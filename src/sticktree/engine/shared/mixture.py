@@ -3,6 +3,19 @@
 Given a tree with all its data, the next datum goes to an existing leaf, or opens a new branch at
 any node or on any edge. Each of these is one component: its weight is the restaurant's, its mean
 that of φ there, and its variance that of φ and of all steps from there to the datum.
+
+*Leaving one out.* The density of every datum given all others is this mixture with the datum taken
+out. Data of one leaf z differ only in their values: the restaurant without any of them is the same,
+and so is the covariance c of each component's φ with φ_z, on which means and variances without the
+datum depend (datum.py). So all components are prepared once a leaf, and a datum asks for no more
+than its distances from them.
+
+A datum alone in its leaf is taken out at the node above, where it is an observation with variance
+r + V. Its leaf and the edge above it then are no place to go to; the node above may be left with
+one child, which is a place on an edge like any other. So the tree need not change.
+
+Of a row with missing entries, the density is that of the others. Those are linear in the whitened
+coordinates: a matrix brings them, whitened for themselves, out of these.
 """
 
 from __future__ import annotations
@@ -11,14 +24,24 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, MADE, ROOT, Index
 from sticktree.engine.shared.messages import edge_variance
-from sticktree.engine.shared.seats import tail
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, ROOT, State
-from sticktree.jit import jit
+from sticktree.engine.shared.state import NOISE, State, tail
+from sticktree.jit import inlined, jit
+from sticktree.tree.arrays import NULL
 
-__all__ = ["Mixture", "log_density", "predictive_mixture", "responsibilities"]
+__all__ = [
+    "Mixture",
+    "Observed",
+    "leave_one_out",
+    "log_density",
+    "log_leave_one_out",
+    "predictive_mixture",
+    "responsibilities",
+]
 
 
 class Mixture(NamedTuple):
@@ -124,3 +147,231 @@ def responsibilities(mixture: Mixture, x: FloatArray) -> FloatArray:
         out[i] = np.exp(out[i] - out[i].max())
         out[i] /= out[i].sum()
     return out
+
+
+NEGLIGIBLE = -40.0  # log of the weight, against the largest, below which a component is left out
+
+
+class Observed(NamedTuple):
+    """What is observed of rows with missing entries."""
+
+    pattern: Index  # (N,) which entries; NULL if all
+    size: Index  # (patterns,) how many
+    matrix: FloatArray  # (patterns, D, D) from whitened coordinates to those of what is there
+
+    @classmethod
+    def complete(cls, n_data: int, dimension: int) -> Observed:
+        """Say that nothing is missing."""
+        pattern, none = np.full(n_data, NULL, dtype=np.int64), np.empty(0, dtype=np.int64)
+        return cls(pattern, none, np.empty((0, dimension, dimension)))
+
+
+def leave_one_out(state: State, factor: FloatArray, missing: npt.NDArray[np.bool_]) -> FloatArray:
+    """Return log p(what is observed of y_i | all other data, …) for every i, in standardised units.
+
+    ``factor`` is A, by which the data of the state are whitened; ``missing`` says which of their
+    entries are imputed.
+    """
+    n_data, dimension = missing.shape
+    observed = Observed.complete(n_data, dimension)
+    log_det = np.full(n_data, np.linalg.slogdet(factor)[1])
+    rows = np.flatnonzero(missing.any(axis=1))
+    if rows.size:
+        patterns, which = np.unique(missing[rows], axis=0, return_inverse=True)
+        observed = Observed(
+            observed.pattern,
+            (~patterns).sum(axis=1).astype(np.int64),
+            np.zeros((len(patterns), dimension, dimension)),
+        )
+        observed.pattern[rows] = which.ravel()
+        for k, gap in enumerate(patterns):
+            part = factor[~gap]
+            root = np.linalg.cholesky(part @ part.T)
+            observed.matrix[k, : observed.size[k]] = np.linalg.solve(root, part)
+            log_det[observed.pattern == k] = np.log(np.diag(root)).sum()
+    return np.asarray(log_leave_one_out(state, observed) - log_det)
+
+
+class Space(NamedTuple):
+    """What is prepared for the leaf at hand, without one of its data."""
+
+    # by node
+    on_path: Index  # 1 from the leaf to the root, else 0
+    covariance: FloatArray  # of φ with that of the leaf, or of the node above a lone datum
+    change: FloatArray  # of the log chance to come by and to choose among the children
+    # by component
+    log_weight: FloatArray  # with all data
+    base: FloatArray  # log of weight and normaliser
+    narrow: FloatArray  # 1 over the variance
+    pull: FloatArray  # c
+    value: FloatArray  # for the datum at hand
+
+
+@jit
+def log_leave_one_out(state: State, observed: Observed) -> FloatArray:
+    """Return log p(y_i | all other data, the tree without y_i, d, v, r) for every i.
+
+    The state must be settled; all that a move reads stays as it is. Coordinates are whitened.
+    """
+    n_data, dimension = state.data.shape
+    mixture = predictive_mixture(state)
+    mean = mixture.mean.T.copy()
+    size, room = mixture.weight.size, state.sizes[MADE]
+    space = Space(
+        np.zeros(room, dtype=np.int64),
+        np.empty(room),
+        np.empty(room),
+        np.log(mixture.weight),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+    )
+    shift, out = np.empty(dimension), np.empty(n_data)
+    first, after = _list_data(state)
+    for slot in range(state.sizes[LEAVES]):
+        leaf = state.leaves[slot]
+        at, variance = leaf, state.scalars[NOISE]
+        if state.nodes[leaf].n == 1:
+            at = state.nodes[leaf].parent
+            variance += edge_variance(state, leaf)
+        lack = 1.0 / (variance - state.nodes[at].variance)
+        _mark_path(state, leaf, at, space)
+        _prepare(state, mixture, leaf, lack, space)
+        i = first[leaf]
+        while i != NULL:
+            for e in range(dimension):
+                shift[e] = (state.data[i, e] - state.mean[at, e]) * lack
+            if observed.pattern[i] == NULL:
+                out[i] = _log_density(state.data[i], mean, shift, space)
+            else:
+                out[i] = _log_density_of_part(state.data[i], mean, shift, space, observed, i)
+            i = after[i]
+        node = leaf
+        while node != NULL:
+            space.on_path[node] = 0
+            node = state.nodes[node].parent
+    return out
+
+
+@inlined
+def _list_data(state: State) -> tuple[Index, Index]:
+    """Return the first datum of every leaf, and the datum after each in the same leaf, or NULL."""
+    first = np.full(state.sizes[MADE], NULL, dtype=np.int64)
+    after = np.empty(state.leaf.size, dtype=np.int64)
+    for i in range(state.leaf.size):
+        after[i] = first[state.leaf[i]]
+        first[state.leaf[i]] = i
+    return first, after
+
+
+@inlined
+def _mark_path(state: State, leaf: int, at: int, space: Space) -> None:
+    """Mark the nodes from a leaf to the root; fill in the covariance of each φ with that ``at``."""
+    space.on_path[leaf] = 1
+    gain, node = 1.0, at
+    while node != NULL:
+        space.on_path[node] = 1
+        space.covariance[node] = state.nodes[node].variance * gain
+        gain *= state.nodes[node].gain
+        node = state.nodes[node].parent
+
+
+@jit
+def _prepare(state: State, mixture: Mixture, leaf: int, lack: float, space: Space) -> None:
+    """Fill in all components, in the order of `predictive_mixture`, without a datum of a leaf.
+
+    Weights change only through the factors on the path: n is one less there, and where a lone
+    datum has left there is one child less.
+    """
+    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    fork = state.nodes[leaf].parent if state.nodes[leaf].n == 1 else NULL
+    k = 0
+    for place in range(state.sizes[ALIVE]):
+        node = state.order[place]
+        level, n = state.nodes[node].level, state.nodes[node].n
+        on_path = space.on_path[node] == 1
+        change = 0.0
+        if node != ROOT:
+            above = state.nodes[node].parent
+            if node == leaf and above == fork:
+                for _ in range(state.nodes[above].level, level):
+                    space.base[k], space.pull[k] = -np.inf, 0.0
+                    k += 1
+                continue
+            change = space.change[above]
+            less = 0.0
+            if on_path:
+                less = math.log((n - 1.0 - d) / (n - d))
+            else:
+                space.covariance[node] = state.nodes[node].gain * space.covariance[above]
+            change += less
+            length = edge_variance(state, node)
+            for j in range(state.nodes[above].level + 1, level):
+                if on_path:
+                    change -= math.log(1.0 - 1.0 / (n + state.levels[j].alpha))
+                below = (state.levels[level].reach - state.levels[j].reach) / length
+                space.base[k] = space.log_weight[k] + change
+                space.pull[k] = (
+                    below * space.covariance[above] + (1.0 - below) * space.covariance[node]
+                )
+                change += less
+                k += 1
+        if n == 1 and node == ROOT:  # nothing is left, and a new branch is the only choice
+            space.base[k], space.pull[k] = 0.0, space.covariance[node]
+            k += 1
+            continue
+        if on_path and level < depth:
+            change -= math.log(1.0 - 1.0 / (n + state.levels[level].alpha))
+        space.change[node] = change
+        if node == fork:
+            alpha, children = state.levels[level].alpha, state.nodes[node].n_children
+            change += math.log((alpha + d * (children - 1)) / (alpha + d * children))
+        space.base[k] = space.log_weight[k] + change
+        space.pull[k] = space.covariance[node]
+        k += 1
+    half = 0.5 * state.data.shape[1]
+    for k in range(space.base.size):
+        spread = mixture.variance[k] + space.pull[k] ** 2 * lack
+        space.narrow[k] = 1.0 / spread
+        space.base[k] -= half * math.log(2.0 * math.pi * spread)
+
+
+@inlined
+def _log_density(y: FloatArray, mean: FloatArray, shift: FloatArray, space: Space) -> float:
+    """Return the log density of a datum under the components, whose means move by c · shift."""
+    base, value = space.base, space.value
+    for k in range(base.size):
+        value[k] = 0.0
+    for e in range(y.size):
+        x, change = y[e], shift[e]
+        for k in range(base.size):
+            value[k] += (x - mean[e, k] + space.pull[k] * change) ** 2
+    largest = -np.inf
+    for k in range(base.size):
+        value[k] = base[k] - 0.5 * value[k] * space.narrow[k]
+        largest = max(largest, value[k])
+    if largest == -np.inf:  # so far out that the square overflows
+        return largest
+    total = 0.0
+    for k in range(base.size):
+        if value[k] - largest > NEGLIGIBLE:
+            total += math.exp(value[k] - largest)
+    return largest + math.log(total)
+
+
+@jit
+def _log_density_of_part(
+    y: FloatArray, mean: FloatArray, shift: FloatArray, space: Space, observed: Observed, i: int
+) -> float:
+    """Return the log density of what is observed of a datum."""
+    pattern = observed.pattern[i]
+    size = observed.size[pattern]
+    part = observed.matrix[pattern, :size]
+    kept = space.base.copy()
+    missing = 0.5 * (y.size - size)
+    for k in range(kept.size):
+        space.base[k] += missing * math.log(2.0 * math.pi / space.narrow[k])
+    value = _log_density(part @ y, part @ mean, part @ shift, space)
+    space.base[:] = kept
+    return value

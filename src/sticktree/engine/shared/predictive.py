@@ -1,7 +1,7 @@
 """The predictive distribution of a draw with shared noise, in standardised units.
 
 Component k is N(A m_k, s_k Σ) with Σ = A Aᵀ, where m_k and s_k are those of the mixture in whitened
-coordinates. Rows with missing entries are in gaps.py.
+coordinates. Rows with missing entries are in missing.py.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.shared.chain import rebuild, set_parameters
-from sticktree.engine.shared.gaps import (
+from sticktree.engine.shared.missing import (
     Gaps,
     complete,
     observed_log_density,
     observed_responsibilities,
 )
-from sticktree.engine.shared.leave_one_out import leave_one_out
 from sticktree.engine.shared.mixture import (
     Mixture,
+    leave_one_out,
     log_density,
     predictive_mixture,
     responsibilities,
 )
-from sticktree.engine.shared.state import State, empty_state
-from sticktree.engine.shared.structure import load_tree
+from sticktree.engine.shared.noise import rebuild, set_parameters
+from sticktree.engine.shared.state import State, empty_state, load_tree
 from sticktree.model import Model
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.shared.trunk import recount
+    from sticktree.engine.shared.seats import take_sums
 
     dimension = draws[0].parameters["sums_total"].shape[1]
     room = max(draw.parent.size for draw in draws)
@@ -89,7 +88,7 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         total = draw.parameters["sums_total"] @ np.linalg.inv(factor).T
-        recount(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
+        take_sums(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
         yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))
 
 

@@ -13,15 +13,15 @@ import math
 
 import numpy as np
 
+from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, integer
-from sticktree.engine.shared.branches import log_density
+from sticktree.engine.common.seating import chain_weights, log_rising
 from sticktree.engine.shared.messages import send
-from sticktree.engine.shared.seats import log_rising
-from sticktree.engine.shared.settle import settle_attached, settle_detached
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, ROOT, State
-from sticktree.engine.shared.structure import attach, detach, list_nodes
+from sticktree.engine.shared.places import log_density
+from sticktree.engine.shared.seats import settle_attached, settle_detached
+from sticktree.engine.shared.state import State, attach, detach
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["regraft", "regraft_sweep"]
 
@@ -91,13 +91,7 @@ def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tup
     for e in range(x.size):
         x[e] = state.weighted[top, e] * own
         state.shift[e] = 0.0
-    alone = math.lgamma(m - d) - math.lgamma(1.0 - d)
-    # The chain of only children from the ceiling up to a level, each with all m data.
-    chain = np.zeros(ceiling + 1)
-    for j in range(ceiling - 1, -1, -1):
-        alpha = state.levels[j].alpha
-        chain[j] = chain[j + 1] + alone - log_rising(alpha + 1.0, m - 1)
-
+    chain = chain_weights(state.levels, d, ceiling, m)
     best, chosen, chosen_level = -np.inf, NULL, 0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]

@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE, ROOT
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.shared.messages import log_determinant, receive
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.state import ALIVE, NOISE, ROOT, State
+from sticktree.engine.shared.state import NOISE, State, set_scales
 from sticktree.jit import jit
 from sticktree.model import SCALE_LIMIT
 

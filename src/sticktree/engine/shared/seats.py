@@ -10,48 +10,31 @@ r + v_{m+1} + … + v_L, where m is the level of the branching. That bounds its 
 datum. Bounds add up from the leaves to the root: a node's *offers* are the bounds on all new
 branches below it, for a datum that has come by. So the bound on all of them is at hand at the root,
 most moves need not look at new branches at all, and one of them is found by a walk down from the
-root (see branches.py).
+root (see places.py).
 """
 
 from __future__ import annotations
 
-import math
-
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, NOISE, ROOT, State, TreeState
+from sticktree.checks import FloatArray
+from sticktree.engine.common.concentration import draw_concentration
+from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index, list_nodes
+from sticktree.engine.common.random import RandomState
+from sticktree.engine.shared.messages import receive, receive_path, send
+from sticktree.engine.shared.state import State
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = [
     "bound_of_branches",
-    "log_children",
-    "log_rising",
-    "log_tree_probability",
+    "concentration_move",
     "refresh",
     "refresh_path",
     "seat",
-    "set_scales",
-    "tail",
+    "settle",
+    "settle_attached",
+    "settle_detached",
+    "take_sums",
 ]
-
-
-@inlined
-def tail(state: State, level: int) -> float:
-    """Return the variance of a datum around a node of the given level when it goes down alone."""
-    return (
-        state.levels[state.levels.size - 1].reach - state.levels[level].reach + state.scalars[NOISE]
-    )
-
-
-@jit
-def set_scales(state: State) -> None:
-    """Recompute what depends on the scales of the levels alone."""
-    reach = 0.0
-    for level in range(state.levels.size):
-        reach += state.levels[level].scale
-        state.levels[level].reach = reach
-    for level in range(state.levels.size):
-        ratio = tail(state, level) / state.scalars[NOISE]
-        state.levels[level].bound = ratio ** (-0.5 * state.data.shape[1])
 
 
 @inlined
@@ -119,43 +102,62 @@ def bound_of_branches(state: State) -> float:
     return root.inverse * (root.opening + root.offers)
 
 
-@inlined
-def log_rising(x: float, length: int) -> float:
-    """Return the log of the rising factorial x (x + 1) … (x + length − 1)."""
-    return math.lgamma(x + length) - math.lgamma(x)
+@jit
+def settle(state: State) -> None:
+    """Recompute all that depends on the tree."""
+    list_nodes(state)
+    for k in range(state.sizes[ALIVE] - 1, -1, -1):
+        receive(state, state.order[k])
+        refresh(state, state.order[k])
+    send(state)
 
 
 @jit
-def log_children(state: TreeState, level: int, n: float, n_children: int) -> float:
-    """Return the part of log g of a node that depends on n and K alone."""
-    alpha, d = state.levels[level].alpha, state.scalars[DISCOUNT]
-    value = math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
-    for k in range(1, n_children):
-        value += math.log(alpha + k * d)
-    return value
+def settle_detached(state: State, changed: int) -> None:
+    """Recompute what a `detach` has changed on the way up; ``changed`` is what it returned."""
+    receive_path(state, changed)
+    refresh_path(state, changed)
 
 
 @jit
-def log_tree_probability(state: TreeState, c: float, d: float, less_discount: bool) -> float:
-    """Return log Π g over all nodes above the leaves, with those on edges.
+def settle_attached(state: State, node: int, shortened: int) -> None:
+    """Recompute what an `attach` has changed on the way up; ``shortened`` is what it returned."""
+    if shortened != NULL:
+        receive(state, shortened)
+        refresh(state, shortened)
+    receive_path(state, node)
+    refresh_path(state, node)
 
-    The concentrations are c·b(l), less d if ``less_discount``.
-    """
-    total = 0.0
-    less = d if less_discount else 0.0
-    alone = math.lgamma(1.0 - d)
+
+@jit
+def concentration_move(
+    state: State,
+    rng: RandomState,
+    learn_factor: bool,
+    factor_prior: tuple[float, float],
+    learn_discount: bool,
+    discount_prior: tuple[float, float],
+    less_discount: bool,
+) -> None:
+    """Redraw c and d, and bring the seats up to date."""
+    draw_concentration(
+        state, rng, learn_factor, factor_prior, learn_discount, discount_prior, less_discount
+    )
+    for k in range(state.sizes[ALIVE] - 1, -1, -1):
+        refresh(state, state.order[k])
+
+
+@jit
+def take_sums(state: State, leaves: Index, n: FloatArray, total: FloatArray) -> None:
+    """Give each leaf the number and the sum of its rows; all else follows."""
+    list_nodes(state)
     for k in range(state.sizes[ALIVE]):
+        state.nodes[state.order[k]].n = 0
+    for k in range(leaves.size):
+        state.nodes[leaves[k]].n = int(n[k])
+        for d in range(total.shape[1]):
+            state.total[leaves[k], d] = total[k, d]
+    for k in range(state.sizes[ALIVE] - 1, 0, -1):
         node = state.order[k]
-        n, level = state.nodes[node].n, state.nodes[node].level
-        if level < state.levels.size - 1:
-            alpha = c * state.levels[level].shape - less
-            total += math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
-            for j in range(1, state.nodes[node].n_children):
-                total += math.log(alpha + j * d)
-        if node != ROOT:
-            above = state.nodes[state.nodes[node].parent].level
-            total += (level - above) * (math.lgamma(n - d) - alone)
-            for j in range(above + 1, level):
-                alpha = c * state.levels[j].shape - less
-                total += math.lgamma(alpha + 1.0) - math.lgamma(alpha + n)
-    return total
+        state.nodes[state.nodes[node].parent].n += state.nodes[node].n
+    settle(state)

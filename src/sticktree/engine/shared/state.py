@@ -11,25 +11,46 @@ arrays on, not forty, and finds what it needs of a node in one or two cache line
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
-from sticktree.tree import NULL, Tree
+from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.links import (
+    FREE,
+    LEAVES,
+    MADE,
+    ROOT,
+    UNLISTED,
+    Index,
+    add_data,
+    give_back,
+    link,
+    list_nodes,
+    take_number,
+    unlink,
+)
+from sticktree.jit import inlined, jit
+from sticktree.tree.arrays import NULL
 
-__all__ = ["ROOT", "Index", "State", "TreeState", "empty_state", "tree_of"]
+__all__ = [
+    "DRIFT",
+    "NOISE",
+    "State",
+    "attach",
+    "detach",
+    "empty_state",
+    "load_tree",
+    "make_node",
+    "release_node",
+    "set_scales",
+    "tail",
+]
 
-Index = npt.NDArray[np.int64]  # one type for all numbers of nodes: kernels then compile once
-ROOT = 0
 
-# Places in `State.sizes`: nodes listed, the last number given back, numbers ever used, leaves,
-# changes of the data's places so far, and whether the list of nodes is out of date.
-ALIVE, FREE, MADE, LEAVES, CLOCK, UNLISTED = range(6)
-# Places in `State.scalars`: c, d, the noise r in units of Σ, and how far a centre may be off.
-FACTOR, DISCOUNT, NOISE, DRIFT = range(4)
-
+# Places in `State.scalars` after c and d: the noise r in units of Σ, how far a centre may be off.
+NOISE, DRIFT = 2, 3
 NODE = np.dtype(
     [
         # the tree
@@ -59,7 +80,6 @@ NODE = np.dtype(
         ("path", np.float64),  # probability that the datum at hand comes by
     ]
 )
-
 LEVEL = np.dtype(
     [
         ("shape", np.float64),  # b(l)
@@ -69,36 +89,7 @@ LEVEL = np.dtype(
         ("bound", np.float64),  # largest density of a datum on a new branch below
     ]
 )
-
 NEAR = np.dtype([("leaf", np.int64), ("weight", np.float64)])
-
-
-class TreeState(Protocol):
-    """What a state of any engine has of the tree and its prior; see `State`."""
-
-    @property
-    def leaf(self) -> Index:
-        """Where each datum sits."""
-
-    @property
-    def nodes(self) -> npt.NDArray[Any]:
-        """Links and counts of every node."""
-
-    @property
-    def order(self) -> Index:
-        """The nodes in use."""
-
-    @property
-    def sizes(self) -> Index:
-        """How many of each there are."""
-
-    @property
-    def levels(self) -> npt.NDArray[Any]:
-        """Concentrations."""
-
-    @property
-    def scalars(self) -> FloatArray:
-        """The factor c and the discount d come first."""
 
 
 class State(NamedTuple):
@@ -114,7 +105,7 @@ class State(NamedTuple):
     total: FloatArray  # (M, D) sum of the data of a leaf
     weighted: FloatArray  # (M, D) h, from below
     mean: FloatArray  # (M, D) of φ given all data
-    # the leaves side by side, for the search of those near a datum; see near.py
+    # the leaves side by side, for the search of those near a datum; see places.py
     leaves: Index  # (N,) the leaf in each slot
     centre: FloatArray  # (D, N) its mean, or what that was a short time ago
     narrow: FloatArray  # (N,) at most 1 over its predictive variance
@@ -123,6 +114,26 @@ class State(NamedTuple):
     saved: npt.NDArray[Any]  # (L + 1,) of NODE: those from its leaf to the root, with the datum in
     distance: FloatArray  # (N,) its squared distance from each centre
     near: npt.NDArray[Any]  # (N,) of NEAR: leaves near it
+
+
+@inlined
+def tail(state: State, level: int) -> float:
+    """Return the variance of a datum around a node of the given level when it goes down alone."""
+    return (
+        state.levels[state.levels.size - 1].reach - state.levels[level].reach + state.scalars[NOISE]
+    )
+
+
+@jit
+def set_scales(state: State) -> None:
+    """Recompute what depends on the scales of the levels alone."""
+    reach = 0.0
+    for level in range(state.levels.size):
+        reach += state.levels[level].scale
+        state.levels[level].reach = reach
+    for level in range(state.levels.size):
+        ratio = tail(state, level) / state.scalars[NOISE]
+        state.levels[level].bound = ratio ** (-0.5 * state.data.shape[1])
 
 
 def empty_state(
@@ -158,25 +169,106 @@ def empty_state(
     )
     root = state.nodes[ROOT : ROOT + 1]
     root.fill(0)
-    for link in ("parent", "first_child", "next_sibling", "previous_sibling"):
-        root[link] = NULL
+    for name in ("parent", "first_child", "next_sibling", "previous_sibling"):
+        root[name] = NULL
     state.order[0] = ROOT
     state.levels["shape"][:-1] = shape
     state.levels["alpha"] = c * state.levels["shape"] - discount * less_discount
     state.levels["scale"] = scale
-    from sticktree.engine.shared.seats import set_scales
-
     set_scales(state)
     return state
 
 
-def tree_of(state: TreeState) -> Tree:
-    """Return the tree of a state as it is stored; nodes are numbered in the order of the walk."""
-    order = state.order[: state.sizes[ALIVE]]
-    new_id = np.full(state.sizes[MADE], NULL, dtype=np.int32)
-    new_id[order] = np.arange(order.size)
-    nodes = state.nodes[order]
-    parent = np.full(order.size, NULL, dtype=np.int32)
-    parent[1:] = new_id[nodes["parent"][1:]]
-    level, n = nodes["level"].astype(np.int32), nodes["n"].astype(np.int32)
-    return Tree.from_trusted(parent, new_id[state.leaf], level, n)
+@inlined
+def make_node(state: State, level: int) -> int:
+    """Return the number of a new node that hangs nowhere yet."""
+    node = take_number(state, level)
+    state.nodes[node].stamp = NULL
+    state.nodes[node].left = 0
+    state.nodes[node].covariance = 0.0
+    state.nodes[node].share = 0.0
+    for d in range(state.total.shape[1]):
+        state.total[node, d] = 0.0
+    if level == state.levels.size - 1:
+        slot = state.sizes[LEAVES]
+        state.nodes[node].slot = slot
+        state.leaves[slot] = node
+        state.sizes[LEAVES] += 1
+    return node
+
+
+@inlined
+def release_node(state: State, node: int) -> None:
+    """Give the number of a detached node back; the last leaf takes the slot of one that goes."""
+    if state.nodes[node].level == state.levels.size - 1:
+        state.sizes[LEAVES] -= 1
+        slot, last = state.nodes[node].slot, state.sizes[LEAVES]
+        moved = state.leaves[last]
+        state.leaves[slot] = moved
+        state.nodes[moved].slot = slot
+        state.narrow[slot] = state.narrow[last]
+        for d in range(state.centre.shape[0]):
+            state.centre[d, slot] = state.centre[d, last]
+    give_back(state, node)
+
+
+@jit
+def attach(state: State, node: int, at: int, level: int) -> int:
+    """Hang a detached node below the point at ``level`` on the way down to node ``at``.
+
+    If that point is not ``at`` itself, it lies on the edge above and becomes a branching node.
+    Return the node whose edge has become shorter, or NULL if none has.
+    """
+    shortened = NULL
+    state.sizes[UNLISTED] = 1
+    if state.nodes[at].level != level:
+        shortened = at
+        above = state.nodes[at].parent
+        fork = make_node(state, level)
+        state.nodes[fork].n = state.nodes[at].n
+        unlink(state, at)
+        link(state, fork, above)
+        link(state, at, fork)
+        at = fork
+    link(state, node, at)
+    add_data(state, at, state.nodes[node].n)
+    return shortened
+
+
+@jit
+def detach(state: State, node: int) -> int:
+    """Take a node with all below it out of the tree; a parent that no longer branches goes too.
+
+    Return the deepest node that stays and has changed.
+    """
+    above = state.nodes[node].parent
+    state.sizes[UNLISTED] = 1
+    unlink(state, node)
+    add_data(state, above, -state.nodes[node].n)
+    if above != ROOT and state.nodes[above].n_children == 1:
+        only = state.nodes[above].first_child
+        grand = state.nodes[above].parent
+        unlink(state, only)
+        unlink(state, above)
+        link(state, only, grand)
+        release_node(state, above)
+        return only
+    return above
+
+
+@jit
+def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -> None:
+    """Replace the tree of a state by a compressed one whose nodes keep their numbers."""
+    state.sizes[FREE] = NULL
+    state.sizes[MADE] = 0
+    state.sizes[LEAVES] = 0
+    for node in range(parent.size):
+        made = make_node(state, int(level[node]))
+        if node != ROOT:
+            link(state, made, int(parent[node]))
+    for i in range(leaf.size):
+        state.leaf[i] = leaf[i]
+        add_data(state, int(leaf[i]), 1)
+        for d in range(state.data.shape[1]):
+            state.total[leaf[i], d] += state.data[i, d]
+    list_nodes(state)

@@ -7,38 +7,12 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index, TreeState, list_nodes
 from sticktree.engine.common.random import RandomState, gamma, normal, uniform
 from sticktree.engine.shared.messages import edge_variance
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import (
-    ALIVE,
-    DISCOUNT,
-    ROOT,
-    Index,
-    State,
-    TreeState,
-)
-from sticktree.engine.shared.structure import attach, detach, list_nodes, make_node, release_node
+from sticktree.engine.shared.state import State, attach, detach, make_node, release_node
 from sticktree.jit import jit
-from sticktree.tree import NULL
-
-__all__ = ["draw_places", "draw_weights", "join_leaves", "recount", "split_leaf"]
-
-
-@jit
-def recount(state: State, leaves: Index, n: FloatArray, total: FloatArray) -> None:
-    """Give each leaf the number and the sum of its rows; all else follows."""
-    list_nodes(state)
-    for k in range(state.sizes[ALIVE]):
-        state.nodes[state.order[k]].n = 0
-    for k in range(leaves.size):
-        state.nodes[leaves[k]].n = int(n[k])
-        for d in range(total.shape[1]):
-            state.total[leaves[k], d] = total[k, d]
-    for k in range(state.sizes[ALIVE] - 1, 0, -1):
-        node = state.order[k]
-        state.nodes[state.nodes[node].parent].n += state.nodes[node].n
-    settle(state)
+from sticktree.tree.arrays import NULL
 
 
 @jit

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["is_dask"]
-
 
 def is_dask(X: object) -> bool:  # noqa: N803
     """Tell whether something is a collection of Dask; Dask is not loaded for that.

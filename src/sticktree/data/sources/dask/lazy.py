@@ -14,8 +14,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.errors import ParameterError
 
-__all__ = ["connected", "dask_table", "map_rows"]
-
 
 def map_rows(
     X: Any,  # noqa: N803

@@ -15,8 +15,6 @@ from sticktree.engine.bulk.partition import ALL, Labelled, Partition, Sided, jit
 from sticktree.engine.bulk.placement import HALVES, LEAVES, Choices, Extent, Pass
 from sticktree.engine.bulk.rows import EXTENT, Rows
 
-__all__ = ["DaskPlacement", "DaskRows", "DaskStore", "prepare"]
-
 FAN_IN = 8
 MOST_COPIES = 1_000_000
 

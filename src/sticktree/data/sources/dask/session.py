@@ -10,9 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["ClusterLostError", "Graph", "Key", "Patience", "Session", "current_client"]
-
-
 GLANCE = 0.2  # seconds from one look at the client to the next
 
 

@@ -17,9 +17,6 @@ from sticktree.data.store import MemoryStore, Store
 from sticktree.engine.bulk.measure import Scale, measure
 from sticktree.errors import ParameterError
 
-__all__ = ["DaskSource", "Facts", "Piece", "blocks_of", "cut_up", "read_piece"]
-
-
 PART_BYTES = 2**28  # of rows in one part, at most
 
 Result = TypeVar("Result")

@@ -12,7 +12,7 @@ from sticktree.engine.own.kinds import LIKELIHOODS
 from sticktree.engine.own.kinds.kind import Here
 from sticktree.engine.own.state import COUNT, KAPPA, SCALE, SHAPE, SQUARES
 from sticktree.jit import inlined, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["add", "approximate", "constants", "evidence", "expect", "predict"]
 

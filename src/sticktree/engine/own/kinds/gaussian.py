@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import Index
 from sticktree.engine.own.kinds.cells import numbers, refuse
 from sticktree.engine.own.kinds.kind import (
     Cells,
@@ -44,7 +45,6 @@ from sticktree.engine.own.state import (
     State,
 )
 from sticktree.engine.own.state import GAUSSIAN as CODE
-from sticktree.engine.shared.state import Index
 from sticktree.jit import inlined, linked
 
 __all__ = [

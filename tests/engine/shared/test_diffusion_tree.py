@@ -10,17 +10,18 @@ import pytest
 from scipy import stats
 
 from sticktree import Tree
-from sticktree.engine.common.concentration import concentration_move
+from sticktree.engine.common.links import DISCOUNT
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.leave_one_out import Observed, log_leave_one_out
+from sticktree.engine.shared.mixture import Observed, log_leave_one_out
 from sticktree.engine.shared.predictive import predictives
-from sticktree.engine.shared.state import DISCOUNT, empty_state
+from sticktree.engine.shared.seats import concentration_move
+from sticktree.engine.shared.state import empty_state
 from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
-from tests.engine.test_leave_one_out import refitted
-from tests.engine.test_moves import DATA, NOISE, SCALE, every, excess_of_stays
+from tests.engine.shared.test_leave_one_out import refitted
+from tests.engine.shared.test_moves import DATA, NOISE, SCALE, every, excess_of_stays
 from tests.support.statistics import assert_frequencies
 from tests.support.training import training_of
 

@@ -6,9 +6,13 @@ from scipy.special import logsumexp
 
 from sticktree import Tree
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.leave_one_out import Observed, log_leave_one_out
 from sticktree.engine.shared.missing import Gaps
-from sticktree.engine.shared.mixture import log_density, predictive_mixture
+from sticktree.engine.shared.mixture import (
+    Observed,
+    log_density,
+    log_leave_one_out,
+    predictive_mixture,
+)
 from sticktree.model import Model
 
 CASES = [(1, 2, 0.0), (1, 1, 0.3), (3, 2, 0.0), (3, 5, 0.3), (12, 2, 0.02)]

@@ -13,20 +13,20 @@ from scipy import stats
 
 from sticktree import Tree
 from sticktree.engine.common.concentration import _log_discount, _log_factor
+from sticktree.engine.common.links import DISCOUNT, FACTOR, LEAVES, ROOT
 from sticktree.engine.common.random import random_state
-from sticktree.engine.common.siblings import look_outside
-from sticktree.engine.shared.branches import find_branch
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.near import find_far
+from sticktree.engine.shared.messages import look_outside
+from sticktree.engine.shared.places import find_branch, find_far
 from sticktree.engine.shared.regraft import regraft
 from sticktree.engine.shared.scales import _log_scale
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.split_merge import _evidence, _scan
-from sticktree.engine.shared.state import DISCOUNT, DRIFT, FACTOR, LEAVES, NOISE, ROOT, tree_of
-from sticktree.engine.shared.structure import load_tree
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.split_leaves import _evidence, _scan
+from sticktree.engine.shared.state import DRIFT, NOISE, load_tree
 from sticktree.model import Model
 from sticktree.tree import NULL
-from tests.engine.compiled import (
+from tests.support.compiled import (
     bound_of_branches,
     crosses,
     log_density,
@@ -513,7 +513,7 @@ def test_log_prior_is_the_sum_of_all_priors(form, scales, twin):
 
 def test_interpreted_engine_gives_the_draws_of_the_compiled_one(twin):
     run = subprocess.run(
-        [sys.executable, "-m", "tests.engine.twin"],
+        [sys.executable, "-m", "tests.support.shared_twin"],
         cwd=Path(twin.__file__).parents[2],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True,

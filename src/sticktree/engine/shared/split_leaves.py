@@ -16,13 +16,14 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import DISCOUNT, Index, add_data
 from sticktree.engine.common.random import RandomState, integer, uniform
-from sticktree.engine.common.siblings import count_siblings, look_outside
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import DISCOUNT, NOISE, Index, State
-from sticktree.engine.shared.structure import add_data, attach, detach, make_node, release_node
+from sticktree.engine.common.seating import choose_half, log_split
+from sticktree.engine.shared.messages import count_siblings, look_outside
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.state import NOISE, State, attach, detach, make_node, release_node
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["split_merge", "split_merge_sweep"]
 
@@ -82,11 +83,7 @@ def split_merge(state: State, rng: RandomState) -> int:
     for e in range(dimension):
         both[e] = total[0, e] + total[1, e]
     log_ratio = (
-        math.log(alpha + d * (n_siblings - 1 if merging else n_siblings))
-        + math.lgamma(n[0] - d)
-        + math.lgamma(n[1] - d)
-        - math.lgamma(n[0] + n[1] - d)
-        - math.lgamma(1.0 - d)
+        log_split(alpha, d, n_siblings - 1 if merging else n_siblings, n[0], n[1])
         + _evidence(state, n[0], total[0], n[1], total[1], mean, variance)
         - _evidence(state, n[0] + n[1], both, 0.0, both, mean, variance)
         - log_proposal
@@ -156,12 +153,8 @@ def _scan(
             weight = math.log(n[half] - discount)
             weight -= 0.5 * (mean.size * math.log(spread) + square / spread)
             difference += weight if half == 1 else -weight
-        if forced:
-            chosen = target[t]
-        else:
-            chosen = 1 if uniform(rng) * (1.0 + math.exp(-difference)) < 1.0 else 0
-        sign = -difference if chosen == 1 else difference
-        log_probability -= max(sign, 0.0) + math.log1p(math.exp(-abs(sign)))
+        chosen, log_choice = choose_half(difference, forced, target[t], rng)
+        log_probability += log_choice
         side[t] = chosen
         _put(state, members[t], chosen, 1.0, n, total)
     return log_probability

@@ -7,27 +7,18 @@ import numpy as np
 from scipy import stats
 
 from sticktree import Tree
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, LEAVES, MADE, ROOT
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared import state as engine_state
-from sticktree.engine.shared.branches import _complete
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import move_data
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import (
-    ALIVE,
-    DISCOUNT,
-    FACTOR,
-    LEAVES,
-    MADE,
-    NOISE,
-    ROOT,
-    State,
-    empty_state,
-    tree_of,
-)
+from sticktree.engine.shared.places import _complete
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.state import NOISE, State, empty_state
 from sticktree.model import Model
 from sticktree.processes import DiffusionModel, GaussianTransition, NestedRestaurant
 from sticktree.tree import NULL
-from tests.engine.compiled import take_out as compiled_take_out
+from tests.support.compiled import take_out as compiled_take_out
 
 
 class Setting(NamedTuple):

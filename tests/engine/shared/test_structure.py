@@ -2,12 +2,13 @@ import numpy as np
 import pytest
 
 from sticktree import Tree
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FREE, LEAVES, MADE, ROOT
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
+from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.seats import log_tree_probability
-from sticktree.engine.shared.split_merge import split_merge_sweep
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FREE, LEAVES, MADE, ROOT, tree_of
-from sticktree.engine.shared.structure import attach, detach
+from sticktree.engine.shared.split_leaves import split_merge_sweep
+from sticktree.engine.shared.state import attach, detach
 from sticktree.tree import NULL
 
 

@@ -3,15 +3,15 @@ import pytest
 
 from sticktree import Tree
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import add_squares
-from sticktree.engine.shared.seats import set_scales
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import NOISE, tree_of
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.state import NOISE, set_scales
 from sticktree.model import Model
 from sticktree.tree import NULL
-from tests.engine.compiled import log_density, tail, weigh_leaf
+from tests.support.compiled import log_density, tail, weigh_leaf
 
 DEPTHS = [1, 2, 3, 4, 5, 40]
 DIMENSIONS = [1, 2, 5]

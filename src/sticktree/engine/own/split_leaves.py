@@ -12,7 +12,17 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import (
+    DISCOUNT,
+    UNLISTED,
+    Index,
+    give_back,
+    link,
+    list_nodes,
+    unlink,
+)
 from sticktree.engine.common.random import RandomState, integer, uniform
+from sticktree.engine.common.seating import choose_half, log_split
 from sticktree.engine.own.leaves import (
     clear,
     has_gaps,
@@ -23,10 +33,8 @@ from sticktree.engine.own.leaves import (
 )
 from sticktree.engine.own.state import NOWHERE, SPARE, State
 from sticktree.engine.own.structure import make_node
-from sticktree.engine.shared.state import DISCOUNT, FREE, UNLISTED, Index
-from sticktree.engine.shared.structure import link, list_nodes, unlink
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["split_merge", "split_merge_sweep"]
 
@@ -96,11 +104,7 @@ def split_merge(state: State, rng: RandomState) -> int:
     alpha = state.levels[state.levels.size - 2].alpha
     n_siblings = state.nodes[node].n_children
     log_ratio = (
-        math.log(alpha + d * (n_siblings - 1 if merging else n_siblings))
-        + math.lgamma(n[0] - d)
-        + math.lgamma(n[1] - d)
-        - math.lgamma(n[0] + n[1] - d)
-        - math.lgamma(1.0 - d)
+        log_split(alpha, d, n_siblings - 1 if merging else n_siblings, n[0], n[1])
         + log_evidence(state, halves, node)
         + log_evidence(state, halves + 1, node)
         - log_evidence(state, both, node)
@@ -121,8 +125,7 @@ def split_merge(state: State, rng: RandomState) -> int:
             high -= 1
     if merging:
         unlink(state, second)
-        state.nodes[second].next_sibling = state.sizes[FREE]
-        state.sizes[FREE] = second
+        give_back(state, second)
         _fill(state, first, rows)
     else:
         new = make_node(state, state.levels.size - 1)
@@ -157,12 +160,8 @@ def _scan(
         difference = math.log((n[1] - discount) / (n[0] - discount))
         difference += log_predictive(state, halves + 1, i, gaps, -math.inf)
         difference -= log_predictive(state, halves, i, gaps, -math.inf)
-        if forced:
-            chosen = target[t]
-        else:
-            chosen = 1 if uniform(rng) * (1.0 + math.exp(-difference)) < 1.0 else 0
-        sign = -difference if chosen == 1 else difference
-        log_probability -= max(sign, 0.0) + math.log1p(math.exp(-abs(sign)))
+        chosen, log_choice = choose_half(difference, forced, target[t], rng)
+        log_probability += log_choice
         side[t] = chosen
         n[chosen] += 1.0
         put(state, halves + chosen, i, 1.0)

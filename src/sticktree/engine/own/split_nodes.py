@@ -14,16 +14,29 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import (
+    ALIVE,
+    DISCOUNT,
+    UNLISTED,
+    Index,
+    give_back,
+    link,
+    list_nodes,
+    unlink,
+)
 from sticktree.engine.common.random import RandomState, integer, normal, uniform
+from sticktree.engine.common.seating import (
+    choose_half,
+    log_children,
+    log_seats,
+    log_split,
+)
 from sticktree.engine.own.kinds.dispatch import approximate
 from sticktree.engine.own.leaves import expect, log_evidence, renew
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.own.structure import make_node
-from sticktree.engine.shared.seats import log_children, log_rising
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FREE, UNLISTED, Index
-from sticktree.engine.shared.structure import link, list_nodes, unlink
 from sticktree.jit import jit, linked
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["node_split", "node_split_sweep"]
 
@@ -102,11 +115,7 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
     n_siblings = state.nodes[above].n_children
     n = half_n[0] + half_n[1]
     log_ratio = (
-        math.log(alpha + d * (n_siblings - 1 if merging else n_siblings))
-        + math.lgamma(half_n[0] - d)
-        + math.lgamma(half_n[1] - d)
-        - math.lgamma(n - d)
-        - math.lgamma(1.0 - d)
+        log_split(alpha, d, n_siblings - 1 if merging else n_siblings, half_n[0], half_n[1])
         + log_children(state, level, half_n[0], half_k[0])
         + log_children(state, level, half_n[1], half_k[1])
         - log_children(state, level, n, half_k[0] + half_k[1])
@@ -219,21 +228,15 @@ def _scan(
             half_weighted[side[t], p] -= precision[t, p] * centre[t, p]
         difference = 0.0  # log weight of half 1 minus that of half 0
         for half in range(2):
-            weight = log_rising(half_n[half] - discount, m)
-            weight += math.log(alpha + discount * half_k[half])
-            weight -= log_rising(alpha + half_n[half], m)
+            weight = log_seats(alpha, discount, half_n[half], half_k[half], m)
             for p in range(size):
                 if precision[t, p] > 0.0:
                     spread = 1.0 / half_precision[half, p] + 1.0 / precision[t, p]
                     off = centre[t, p] - half_weighted[half, p] / half_precision[half, p]
                     weight -= 0.5 * (math.log(spread) + off * off / spread)
             difference += weight if half == 1 else -weight
-        if forced:
-            chosen = target[t]
-        else:
-            chosen = 1 if uniform(rng) * (1.0 + math.exp(-difference)) < 1.0 else 0
-        sign = -difference if chosen == 1 else difference
-        log_probability -= max(sign, 0.0) + math.log1p(math.exp(-abs(sign)))
+        chosen, log_choice = choose_half(difference, forced, target[t], rng)
+        log_probability += log_choice
         side[t] = chosen
         half_n[chosen] += m
         half_k[chosen] += 1
@@ -284,8 +287,7 @@ def _join(state: State, first: int, second: int, phi: FloatArray) -> None:
         link(state, child, first)
         state.nodes[first].n += state.nodes[child].n
     unlink(state, second)
-    state.nodes[second].next_sibling = state.sizes[FREE]
-    state.sizes[FREE] = second
+    give_back(state, second)
     state.nodes[second].n = 0
     state.sizes[UNLISTED] = 1
     list_nodes(state)

@@ -9,7 +9,7 @@ from sticktree.engine.common.random import (
     normal,
     random_state,
 )
-from tests.engine.compiled import integer, uniform
+from tests.support.compiled import integer, uniform
 from tests.support.statistics import assert_frequencies, assert_law
 
 N_DRAWS = 20_000

@@ -9,11 +9,11 @@ import pytest
 
 from sticktree.engine.common.random import random_state
 from sticktree.engine.shared.datum import datum_sweep, move_data
-from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.split_merge import split_merge_sweep
+from sticktree.engine.shared.split_leaves import split_merge_sweep
+from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.processes import enumerate_trees
-from tests.engine.compiled import integer
+from tests.support.compiled import integer
 from tests.support.statistics import assert_frequencies
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.common.concentration import concentration_move
+from sticktree.engine.common.links import DISCOUNT, FACTOR
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
+from sticktree.engine.shared.seats import concentration_move, settle
 from sticktree.jit import jit
 from sticktree.model import SCALE_LIMIT, Model
 from tests.support.statistics import GridLaw, assert_independent, assert_law, assert_mean

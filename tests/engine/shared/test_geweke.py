@@ -8,8 +8,9 @@ from the prior; the false-alarm rate is 1e-4 over all functions of a case.
 import numpy as np
 import pytest
 
+from sticktree.engine.common.links import DISCOUNT, FACTOR
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.state import DISCOUNT, FACTOR, tree_of
 from sticktree.model import Model
 from tests.support.statistics import assert_same_mean
 

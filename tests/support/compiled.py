@@ -3,7 +3,7 @@
 import numba
 
 from sticktree.engine.common import random
-from sticktree.engine.shared import branches, datum, near, regraft, seats
+from sticktree.engine.shared import datum, places, regraft, seats, state
 
 
 def compiled(kernel):
@@ -13,11 +13,11 @@ def compiled(kernel):
 bound_of_branches = compiled(seats.bound_of_branches)
 crosses = compiled(regraft._crosses)
 integer = compiled(random.integer)
-log_density = compiled(branches.log_density)
-measure = compiled(near.measure)
-reach = compiled(near.reach)
-tail = compiled(seats.tail)
+log_density = compiled(places.log_density)
+measure = compiled(places.measure)
+reach = compiled(places.reach)
+tail = compiled(state.tail)
 take_out = compiled(datum._take_out)
 uniform = compiled(random.uniform)
-weigh_leaf = compiled(near.weigh_leaf)
-weigh_near = compiled(near.weigh_near)
+weigh_leaf = compiled(places.weigh_leaf)
+weigh_near = compiled(places.weigh_near)

@@ -9,16 +9,15 @@ import pytest
 from scipy import stats
 
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
-from sticktree.engine.shared.gaps import Gaps
-from sticktree.engine.shared.missing import impute, reseat
-from sticktree.engine.shared.state import tree_of
+from sticktree.engine.shared.missing import Gaps, impute, reseat
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
 from sticktree.tree import Tree
-from tests.engine.test_geweke import functions
-from tests.engine.test_moves import excess_of_stays
+from tests.engine.shared.test_geweke import functions
+from tests.engine.shared.test_moves import excess_of_stays
 from tests.support.statistics import assert_frequencies, assert_law, assert_mean, assert_same_mean
 
 NAN = np.nan

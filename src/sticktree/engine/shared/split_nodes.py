@@ -16,14 +16,19 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index
 from sticktree.engine.common.random import RandomState, integer, uniform
-from sticktree.engine.common.siblings import count_siblings, look_outside
-from sticktree.engine.shared.seats import log_children, log_rising
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, ROOT, Index, State
-from sticktree.engine.shared.structure import attach, detach
+from sticktree.engine.common.seating import (
+    choose_half,
+    log_children,
+    log_seats,
+    log_split,
+)
+from sticktree.engine.shared.messages import count_siblings, look_outside
+from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.state import State, attach, detach
 from sticktree.jit import inlined, jit
-from sticktree.tree import NULL
+from sticktree.tree.arrays import NULL
 
 __all__ = ["node_split", "node_split_sweep"]
 
@@ -105,11 +110,7 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
     alpha = state.levels[level - 1].alpha
     n = half_n[0] + half_n[1]
     log_ratio = (
-        math.log(alpha + d * (n_siblings - 1 if merging else n_siblings))
-        + math.lgamma(half_n[0] - d)
-        + math.lgamma(half_n[1] - d)
-        - math.lgamma(n - d)
-        - math.lgamma(1.0 - d)
+        log_split(alpha, d, n_siblings - 1 if merging else n_siblings, half_n[0], half_n[1])
         + log_children(state, level, half_n[0], half_k[0])
         + log_children(state, level, half_n[1], half_k[1])
         - log_children(state, level, n, half_k[0] + half_k[1])
@@ -210,17 +211,11 @@ def _scan(
             for d in range(mean.size):
                 centre = (mean[d] * prior + half_weighted[half, d]) / total
                 square += (weighted[t, d] * own - centre) ** 2
-            weight = log_rising(half_n[half] - discount, size[t])
-            weight += math.log(alpha + discount * half_k[half])
-            weight -= log_rising(alpha + half_n[half], size[t])
+            weight = log_seats(alpha, discount, half_n[half], half_k[half], size[t])
             weight -= 0.5 * (mean.size * math.log(spread) + square / spread)
             difference += weight if half == 1 else -weight
-        if forced:
-            chosen = target[t]
-        else:
-            chosen = 1 if uniform(rng) * (1.0 + math.exp(-difference)) < 1.0 else 0
-        sign = -difference if chosen == 1 else difference
-        log_probability -= max(sign, 0.0) + math.log1p(math.exp(-abs(sign)))
+        chosen, log_choice = choose_half(difference, forced, target[t], rng)
+        log_probability += log_choice
         side[t] = chosen
         _put(t, chosen, 1.0, size, precision, weighted, halves)
     return log_probability

@@ -5,13 +5,14 @@ import pytest
 from scipy.stats import ortho_group
 
 from sticktree import Tree
+from sticktree.engine.common.links import ALIVE, FACTOR
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
-from sticktree.engine.shared.node_split import node_split_sweep
 from sticktree.engine.shared.regraft import regraft_sweep
-from sticktree.engine.shared.split_merge import split_merge_sweep
-from sticktree.engine.shared.state import ALIVE, FACTOR, tree_of
+from sticktree.engine.shared.split_leaves import split_merge_sweep
+from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.model import Model
 
 FORMS = ["spherical", "diag", "full"]

@@ -8,35 +8,43 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import multigammaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
-from sticktree.engine.common.priors import log_beta, log_gamma, log_inverse_gamma
-from sticktree.engine.common.random import RandomState
+from sticktree.engine.common.links import (
+    ALIVE,
+    DISCOUNT,
+    FACTOR,
+)
+from sticktree.engine.common.priors import log_inverse_gamma
+from sticktree.engine.common.sampler import Sampler
+from sticktree.engine.own.counting import log_likelihood, recount
 from sticktree.engine.own.covariances import covariance_sweep
 from sticktree.engine.own.hyper import hyper_sweep, settle
-from sticktree.engine.own.kinds.dispatch import constants
 from sticktree.engine.own.layout import Layout
-from sticktree.engine.own.leaves import log_evidence
-from sticktree.engine.own.nodes import node_sweep, variance_sweep
-from sticktree.engine.own.state import FORM, FULL, PHI, State
-from sticktree.engine.shared.seats import log_tree_probability
-from sticktree.engine.shared.state import ALIVE, DISCOUNT, FACTOR, ROOT
-from sticktree.jit import jit
-from sticktree.model import Model
+from sticktree.engine.own.nodes import log_density_of_nodes, node_sweep, variance_sweep
+from sticktree.engine.own.state import (
+    FORM,
+    FULL,
+    LOG_PSI,
+    PHI,
+    State,
+)
+from sticktree.engine.own.structure import load_tree
+from sticktree.tree import Tree
 
-__all__ = ["OwnNoise"]
+__all__ = ["OwnNoise", "rebuild", "set_parameters"]
 
 
-class OwnNoise:
+class OwnNoise(Sampler):
     """A chain whose leaves have their own noise, but for its trees and rows."""
 
     traced: tuple[str, ...] = ("variance", "hyper")
-    model: Model
+    of_nodes = ("nodes", "coordinates")
+    of_all = (*Sampler.of_all, "variance", "hyper", "psi")
     layout: Layout
-    rng: np.random.Generator
-    words: RandomState
     state: State
 
     def _imputed(self) -> FloatArray:
@@ -52,26 +60,8 @@ class OwnNoise:
             settle(state)
         hyper_sweep(state, words, self.layout.hyper_mean, self.layout.hyper_deviation)
         variance_sweep(state, words, *model.node_prior)
-        draw_concentration(
-            state,
-            words,
-            model.concentration is None,
-            model.concentration_prior,
-            model.discount is None,
-            model.discount_prior,
-            model.less_discount,
-        )
+        draw_concentration(state, words, *self._learned())
         return count
-
-    @property
-    def concentration(self) -> float:
-        """The factor c of the concentrations."""
-        return float(self.state.scalars[FACTOR])
-
-    @property
-    def discount(self) -> float:
-        """The discount d."""
-        return float(self.state.scalars[DISCOUNT])
 
     def parameters(self) -> dict[str, FloatArray]:
         """Return copies of all parameters; φ has a row for each node of the tree."""
@@ -85,10 +75,6 @@ class OwnNoise:
             "imputed": self._imputed(),
         }
 
-    def log_joint(self) -> float:
-        """Return the log density of data, tree, φ and hyper-parameters."""
-        return self.log_prior() + self.log_likelihood()
-
     def log_likelihood(self) -> float:
         """Return log p(Y | tree, φ, hyper-parameters), leaves integrated out."""
         return float(log_likelihood(self.state))
@@ -96,13 +82,7 @@ class OwnNoise:
     def log_prior(self) -> float:
         """Return the log density of the tree, of φ, and of all that is learned."""
         state, model, layout = self.state, self.model, self.layout
-        c, d = self.concentration, self.discount
-        value = log_tree_probability(state, c, d, model.less_discount)
-        value += log_density_of_nodes(state)
-        if model.concentration is None:
-            value += log_gamma(c, *model.concentration_prior)
-        if model.discount is None:
-            value += log_beta(d, *model.discount_prior)
+        value = self._log_prior_of_tree() + log_density_of_nodes(state)
         value += log_inverse_gamma(state.variance, *model.node_prior)
         learned = layout.hyper_deviation > 0.0
         deviation = layout.hyper_deviation[learned]
@@ -123,30 +103,34 @@ class OwnNoise:
         )
 
 
-@jit
-def log_likelihood(state: State) -> float:
-    """Return the log evidence of all leaves, and what the data add wherever they sit."""
-    value = 0.0
-    for k in range(state.sizes[ALIVE]):
-        leaf = state.order[k]
-        if state.nodes[leaf].level == state.levels.size - 1:
-            value += log_evidence(state, leaf, state.nodes[leaf].parent)
-    for d in range(state.columns.size):
-        value += constants(state, d)
-    return value
+def rebuild(
+    state: State,
+    tree: Tree,
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
+    load_tree(state, tree.parent, tree.level, tree.leaf)
+    inner = np.flatnonzero(tree.level < tree.level.max())
+    set_parameters(state, inner, concentration, discount, parameters, less_discount)
+    recount(state)
 
 
-@jit
-def log_density_of_nodes(state: State) -> float:
-    """Return log p(φ | tree, v)."""
-    value = 0.0
-    for k in range(state.sizes[ALIVE]):
-        node = state.order[k]
-        level = state.nodes[node].level
-        if level == state.levels.size - 1:
-            continue
-        for p in range(state.coordinates.shape[1]):
-            above = 0.0 if node == ROOT else state.coordinates[state.nodes[node].parent, p, PHI]
-            off, spread = state.coordinates[node, p, PHI] - above, state.variance[level, p]
-            value -= 0.5 * (math.log(2.0 * math.pi * spread) + off * off / spread)
-    return value
+def set_parameters(
+    state: State,
+    inner: npt.NDArray[np.int64],
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put parameters into a state; the sums of its leaves must follow."""
+    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
+    state.coordinates[inner, :, PHI] = parameters["phi"]
+    for name in ("variance", "hyper", "psi"):
+        getattr(state, name)[...] = parameters[name]
+    if state.sizes[FORM] == FULL:
+        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]

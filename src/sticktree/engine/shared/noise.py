@@ -12,34 +12,28 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.concentration import concentration_move
+from sticktree.engine.common.links import DISCOUNT, FACTOR, ROOT
 from sticktree.engine.common.priors import (
-    log_beta,
-    log_gamma,
     log_inverse_gamma,
     log_inverse_wishart,
     log_scales,
 )
-from sticktree.engine.common.random import RandomState
+from sticktree.engine.common.sampler import Sampler
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
-from sticktree.engine.shared.seats import log_tree_probability
-from sticktree.engine.shared.settle import settle
-from sticktree.engine.shared.state import DISCOUNT, FACTOR, ROOT, State
-from sticktree.model import Model
+from sticktree.engine.shared.seats import concentration_move, settle
+from sticktree.engine.shared.state import State, load_tree, set_scales
+from sticktree.tree import Tree
 
-__all__ = ["FIRST_VARIANCE", "SharedNoise"]
+__all__ = ["FIRST_VARIANCE", "SharedNoise", "rebuild", "set_parameters"]
 
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
 
-class SharedNoise:
+class SharedNoise(Sampler):
     """A chain with shared noise, but for its trees and rows."""
 
     traced: tuple[str, ...] = ("scales", "noise")
-    model: Model
-    rng: np.random.Generator
-    words: RandomState
     state: State
     factor: FloatArray  # A, Σ = A Aᵀ
 
@@ -55,16 +49,6 @@ class SharedNoise:
     def _whiten(self) -> None:
         """Bring the data, and all that depends on them, into the coordinates of the current Σ."""
         raise NotImplementedError
-
-    @property
-    def concentration(self) -> float:
-        """The factor c of the concentrations."""
-        return float(self.state.scalars[FACTOR])
-
-    @property
-    def discount(self) -> float:
-        """The Pitman–Yor discount d."""
-        return float(self.state.scalars[DISCOUNT])
 
     def parameters(self) -> dict[str, npt.NDArray[Any]]:
         """Return copies of all that is learned besides the tree, c and d.
@@ -84,16 +68,7 @@ class SharedNoise:
 
     def move_concentration(self, count: int = 1) -> int:
         """Redraw c and d, as far as they are learned."""
-        model = self.model
-        concentration_move(
-            self.state,
-            self.words,
-            model.concentration is None,
-            model.concentration_prior,
-            model.discount is None,
-            model.discount_prior,
-            model.less_discount,
-        )
+        concentration_move(self.state, self.words, *self._learned())
         return count
 
     def move_scales(self, count: int = 1) -> int:
@@ -121,10 +96,6 @@ class SharedNoise:
         used = variances if self.model.covariance_type == "diag" else variances[:1]
         return rate / used[None, :]
 
-    def log_joint(self) -> float:
-        """Return the log density of data, tree and hyper-parameters, in standardised units."""
-        return self.log_prior() + self.log_likelihood()
-
     def log_likelihood(self) -> float:
         """Return log p(Y | tree, v, Σ)."""
         n_data, dimension = self.n_data, self.factor.shape[0]
@@ -136,16 +107,10 @@ class SharedNoise:
 
     def log_prior(self) -> float:
         """Return the log density of the tree and of all that is learned."""
-        state, model = self.state, self.model
-        c, d = self.concentration, self.discount
-        value = log_tree_probability(state, c, d, model.less_discount)
-        if model.concentration is None:
-            value += log_gamma(c, *model.concentration_prior)
-        if model.discount is None:
-            value += log_beta(d, *model.discount_prior)
-        if model.scales == "per_level":
-            value += log_scales(state.levels["scale"], *model.scale_prior)
-        return float(value + self._log_prior_covariance())
+        value = self._log_prior_of_tree()
+        if self.model.scales == "per_level":
+            value += log_scales(self.state.levels["scale"], *self.model.scale_prior)
+        return value + self._log_prior_covariance()
 
     def _log_prior_covariance(self) -> float:
         a, b = self.model.precision_prior
@@ -156,3 +121,31 @@ class SharedNoise:
         if self.model.covariance_type == "diag":
             return log_inverse_gamma(variances, a, b)
         return log_inverse_wishart(self.factor, dimension - 1 + 2 * a, 2 * b)
+
+
+def rebuild(
+    state: State,
+    tree: Tree,
+    concentration: float,
+    discount: float,
+    scales: FloatArray,
+    less_discount: bool = False,
+) -> None:
+    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
+    load_tree(state, tree.parent, tree.level, tree.leaf)
+    set_parameters(state, concentration, discount, scales, less_discount)
+    settle(state)
+
+
+def set_parameters(
+    state: State,
+    concentration: float,
+    discount: float,
+    scales: FloatArray,
+    less_discount: bool = False,
+) -> None:
+    """Put parameters into a state; it must be settled afterwards."""
+    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
+    state.levels["scale"] = scales
+    set_scales(state)

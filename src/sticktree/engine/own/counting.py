@@ -1,0 +1,117 @@
+"""What leaves know of their data: counted row by row, or taken from sums.
+
+A state is filled so from a draw, and rows are left out of it one by one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sticktree.checks import FloatArray
+from sticktree.engine.common.links import (
+    ALIVE,
+    UNLISTED,
+    Index,
+    list_nodes,
+)
+from sticktree.engine.common.random import RandomState
+from sticktree.engine.own.datum import enter, take_out, weigh_all
+from sticktree.engine.own.hyper import settle
+from sticktree.engine.own.kinds.dispatch import constants
+from sticktree.engine.own.leaves import clear, count, log_evidence
+from sticktree.engine.own.state import (
+    COUNT,
+    FORM,
+    FULL,
+    OUTER,
+    SQUARES,
+    TOTAL,
+    State,
+)
+from sticktree.jit import jit
+
+__all__ = ["leave_one_out", "log_likelihood", "recount", "take_sums"]
+
+FRESH = 3  # draws of a new branch that stand for all, in a density
+
+
+@jit
+def recount(state: State) -> None:
+    """Compute all sums of the leaves from the data, and what depends on them."""
+    depth = state.levels.size - 1
+    for k in range(state.sizes[ALIVE]):
+        if state.nodes[state.order[k]].level >= depth - 1:
+            clear(state, state.order[k])
+    for i in range(state.leaf.size):
+        count(state, state.leaf[i], i, 1.0)
+    settle(state)
+
+
+@jit
+def take_sums(
+    state: State,
+    leaves: Index,
+    n: FloatArray,
+    seen: FloatArray,
+    total: FloatArray,
+    squares: FloatArray,
+    outer: FloatArray,
+) -> None:
+    """Give each leaf the sums of its rows; all else follows. ``outer`` is used if full."""
+    list_nodes(state)
+    for k in range(state.sizes[ALIVE]):
+        node = state.order[k]
+        state.nodes[node].n = 0
+        if state.nodes[node].level >= state.levels.size - 2:
+            clear(state, node)
+    for k in range(leaves.size):
+        leaf = leaves[k]
+        state.nodes[leaf].n = int(n[k])
+        for d in range(total.shape[1]):
+            state.entries[leaf, d, COUNT] = seen[k, d]
+            state.entries[leaf, d, SQUARES] = squares[k, d]
+            state.coordinates[leaf, state.columns[d].offset, TOTAL] = total[k, d]
+        if state.sizes[FORM] == FULL:
+            state.matrices[leaf, OUTER] = outer[k]
+    for k in range(state.sizes[ALIVE] - 1, 0, -1):
+        node = state.order[k]
+        state.nodes[state.nodes[node].parent].n += state.nodes[node].n
+    settle(state)
+
+
+@jit
+def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray:
+    """Return the log density of every row of ``raw`` given all other rows.
+
+    ``raw`` may miss entries that are imputed in the state. The state stays as it was.
+    """
+    n_data = state.leaf.size
+    out = np.empty(n_data)
+    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
+    row = np.empty(raw.shape[1])
+    for i in range(n_data):
+        old, cut = take_out(state, i, chain)
+        if state.sizes[UNLISTED]:
+            list_nodes(state)
+        row[:] = state.data[i]
+        state.data[i] = raw[i]
+        out[i] = weigh_all(state, i, rng, FRESH)
+        state.data[i] = row
+        enter(state, i, old if cut < 0 else cut, chain)
+    if state.sizes[UNLISTED]:
+        list_nodes(state)
+    recount(state)
+    return out
+
+
+@jit
+def log_likelihood(state: State) -> float:
+    """Return the log evidence of all leaves, and what the data add wherever they sit."""
+    value = 0.0
+    for k in range(state.sizes[ALIVE]):
+        leaf = state.order[k]
+        if state.nodes[leaf].level == state.levels.size - 1:
+            value += log_evidence(state, leaf, state.nodes[leaf].parent)
+    for d in range(state.columns.size):
+        value += constants(state, d)
+    return value
