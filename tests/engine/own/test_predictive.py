@@ -59,7 +59,7 @@ def test_gaussian_density_integrates_to_one_and_has_its_draws(depth, floor):
 
 
 @pytest.mark.parametrize("trials", [0, 1, 7])
-def test_probabilities_of_successes_given_trials_sum_to_one(trials, assert_frequencies):
+def test_probabilities_of_successes_given_trials_sum_to_one(trials):
     _, predictive, _ = fitted(("binomial", "trials"), "diag", 2)
     values = np.column_stack([np.arange(trials + 1.0), np.full(trials + 1, trials)])
     probabilities = np.exp(predictive.log_density(values))
@@ -74,7 +74,7 @@ def test_probabilities_of_successes_given_trials_sum_to_one(trials, assert_frequ
     assert mean == pytest.approx(probabilities @ values[:, 0], abs=1e-9)
 
 
-def test_trials_of_draws_are_those_of_the_data(assert_frequencies):
+def test_trials_of_draws_are_those_of_the_data():
     _, predictive, _ = fitted(("binomial", "trials"), "diag", 2, gaps=0.0)
     seen, counts = np.unique(predictive.raw[:, 1], return_counts=True)
     draws = predictive.sample(3_000, np.random.default_rng(4))
