@@ -72,7 +72,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "sticktree.fit.Fit",
         "sticktree.posterior.Draw",
         "sticktree.posterior.Posterior",
-        "sticktree.posterior.diagnostics.Diagnosis",
+        "sticktree.posterior.draws.Diagnosis",
         "sticktree.posterior.loo.LeaveOneOut",
         "sticktree.posterior.loo.Stack",
         "sticktree.processes.Divergence",

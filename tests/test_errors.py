@@ -9,7 +9,7 @@ import pytest
 from sticktree import DFPMixture
 from sticktree.checks import check_integer, check_observed
 from sticktree.errors import ParameterError
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 SHORT = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 from sticktree import DFPMixture
 from sticktree.metrics import dendrogram_purity
 from sticktree.plotting import DendrogramDisplay
-from sticktree.present.tree_text import tree_text
+from sticktree.present.terminal import tree_text
 
 iris = load_iris()
 species = iris.target_names[iris.target]

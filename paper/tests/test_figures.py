@@ -14,7 +14,7 @@ from matplotlib.collections import LineCollection, PathCollection
 from sticktree import DFPMixture, DirichletDiffusionTree, Tree
 from sticktree.datasets import MissingDataError, load
 from sticktree.engine.draw import Draw
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 from sticktree_paper import figure_trees, figures
 from sticktree_paper.figure_trees import Parsimony, Shape, figure_4, typical_draw, with_rows
 from sticktree_paper.figures import FIGURES, figure_1, figure_2, figure_3, make

@@ -13,22 +13,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from sticktree.data.sources.dask import is_dask
-
 if TYPE_CHECKING:
     from sticktree.data.sources.dask.lazy import map_rows
     from sticktree.data.sources.dask.placement import DaskRows, DaskStore
     from sticktree.data.sources.dask.session import ClusterLostError
     from sticktree.data.sources.dask.source import DaskSource
+    from sticktree.estimators.reading import is_dask
 
 __all__ = ["ClusterLostError", "DaskRows", "DaskSource", "DaskStore", "is_dask", "map_rows"]
 
 PLACES = {
-    "ClusterLostError": "session",
-    "DaskRows": "placement",
-    "DaskSource": "source",
-    "DaskStore": "placement",
-    "map_rows": "lazy",
+    "ClusterLostError": "data.sources.dask.session",
+    "DaskRows": "data.sources.dask.placement",
+    "DaskSource": "data.sources.dask.source",
+    "DaskStore": "data.sources.dask.placement",
+    "is_dask": "estimators.reading",
+    "map_rows": "data.sources.dask.lazy",
 }
 
 
@@ -36,4 +36,4 @@ def __getattr__(name: str) -> Any:
     """Load what needs Dask when it is first asked for."""
     if name not in PLACES:
         raise AttributeError(f"module 'sticktree.cluster' has no attribute {name!r}")
-    return getattr(import_module(f"sticktree.data.sources.dask.{PLACES[name]}"), name)
+    return getattr(import_module(f"sticktree.{PLACES[name]}"), name)

@@ -22,8 +22,7 @@ from sticktree.inference.selection import Selection
 from sticktree.model import Model
 from sticktree.posterior.clusterings import coclustering, confidence, labels_at, spread
 from sticktree.posterior.consensus import consensus_tree, meeting_times
-from sticktree.posterior.diagnostics import Diagnosis, diagnose
-from sticktree.posterior.draws import Posterior
+from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
 from sticktree.posterior.flat import best_level, flat_clustering
 from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive

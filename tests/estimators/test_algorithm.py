@@ -11,7 +11,7 @@ from sticktree import DFPMixture, datasets
 from sticktree.data import read_table
 from sticktree.data.training import MANY, is_parallel, label_every
 from sticktree.engine.bulk.placement import ThreadPlacement
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 FAST = {"covariance_type": "full", "leaf_noise": "shared", "depth": 3, "n_chains": 2}
 

@@ -11,7 +11,7 @@ from sticktree import DFPMixture, DPMixture
 from sticktree.inference.candidates import Candidates
 from sticktree.inference.parameters import checked
 from sticktree.model import Column
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 QUICK = {"n_chains": 2, "n_warmup": 60, "n_draws": 60, "random_state": 0, "progress": False}
 

@@ -8,7 +8,7 @@ import pytest
 
 from sticktree import DFPMixture
 from sticktree.posterior import expected_loss
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 
 def fit(data, sample_weight=None, **changes):

@@ -7,7 +7,7 @@ import pytest
 
 from sticktree import DFPMixture
 from sticktree.estimators.mixture import ColumnsWarning
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 pd = pytest.importorskip("pandas")
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from sticktree import DFPMixture
 from sticktree.data import read_table
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 ASKING = ["score_samples", "score", "predict", "predict_proba", "transform", "impute"]
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from sticktree import DFPMixture
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 NAN = np.nan
 FORMS = ["spherical", "diag", "full"]

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sticktree.inference.fitting
 from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 from sticktree.processes import ConstantDivergence, DiffusionDivergence, LogDivergence
 
 QUICK = {"covariance_type": "full", "n_chains": 2, "n_warmup": 20, "n_draws": 15, "random_state": 0}
@@ -323,7 +323,7 @@ def test_parameters_that_are_not_learned_stay():
 # ---- scikit-learn ------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore::sticktree.posterior.diagnostics.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sticktree.posterior.draws.ConvergenceWarning")
 @parametrize_with_checks(
     [DFPMixture(n_chains=2, n_warmup=8, n_draws=8)],
     expected_failed_checks=lambda estimator: {

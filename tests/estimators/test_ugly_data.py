@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from sticktree import DFPMixture
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 SETTINGS = {
     "default": {},

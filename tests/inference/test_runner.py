@@ -14,7 +14,7 @@ from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.inference.runner import Run, Schedule, sample
 from sticktree.model import Model
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 from tests.support.training import training_of
 
 MODEL = Model(np.ones(2), covariance_type="diag")

@@ -14,7 +14,7 @@ from sticktree.engine.shared.chain import Chain
 from sticktree.inference.runner import Run, Schedule
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.model import Model
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 from tests.support.training import training_of
 
 FORMS = ["spherical", "diag", "full"]

@@ -18,7 +18,7 @@ from sticktree.plotting import (
 )
 from sticktree.plotting.density import MASSES
 from sticktree.posterior import Posterior
-from sticktree.posterior.diagnostics import Diagnosis, r_hat_text
+from sticktree.posterior.draws import Diagnosis, r_hat_text
 from tests.support.models import of_depth
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sticktree import DFPMixture, Tree
 from sticktree.posterior import Draw
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 
 @pytest.fixture(scope="session")

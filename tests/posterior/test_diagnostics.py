@@ -8,7 +8,7 @@ import pytest
 import sticktree.fit
 from sticktree import DFPMixture
 from sticktree.posterior import Posterior
-from sticktree.posterior.diagnostics import ConvergenceWarning, Diagnosis, diagnose
+from sticktree.posterior.draws import ConvergenceWarning, Diagnosis, diagnose
 from tests.support.models import of_depth
 
 PATHS = [(1, 1), (1, 2), (2, 1), (2, 2)]

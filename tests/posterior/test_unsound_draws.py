@@ -8,7 +8,7 @@ import pytest
 
 from sticktree import DFPMixture
 from sticktree.inference.runner import Run
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 QUESTIONS = {
     "score_samples": lambda mixture, x: mixture.score_samples(x),

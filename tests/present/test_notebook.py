@@ -9,7 +9,7 @@ from sklearn import config_context
 
 from sticktree import DFPMixture, Tree
 from sticktree.posterior import Draw, Posterior
-from sticktree.posterior.diagnostics import Diagnosis
+from sticktree.posterior.draws import Diagnosis
 from sticktree.present.notebook import html_of_fit
 from tests.support.models import of_depth
 from tests.support.trees import caterpillar, sample_consensus

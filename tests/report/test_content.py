@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture, Tree
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 from sticktree.posterior.tree_space import tree_space
 from sticktree.present.findings import Findings
 from sticktree.report import build_report

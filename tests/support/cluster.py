@@ -15,7 +15,7 @@ from benchmarks.data import default_model
 from sticktree.checks import FloatArray
 from sticktree.cluster import DaskSource
 from sticktree.data.sources.dask.placement import DaskPlacement
-from sticktree.data.store import MemoryStore, Store
+from sticktree.data.training import MemoryStore, Store
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.bulk.measure import measure
 from sticktree.engine.bulk.rows import Rows

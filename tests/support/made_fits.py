@@ -10,7 +10,7 @@ from sticktree.data.training import TrainingData
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.runner import Schedule
-from sticktree.posterior.diagnostics import Diagnosis
+from sticktree.posterior.draws import Diagnosis
 from tests.support.models import of_depth
 
 NASTY = [

@@ -82,7 +82,7 @@ def tree_fits(
 
 def quietly_fitted(mixture: Mixture, data: Any) -> Mixture:
     """Fit without a warning that chains disagree: the caption says how well they agree."""
-    from sticktree.posterior.diagnostics import ConvergenceWarning
+    from sticktree.posterior.draws import ConvergenceWarning
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -244,7 +244,7 @@ def _resuming(options: argparse.Namespace) -> str:
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
-    from sticktree.posterior.diagnostics import ConvergenceWarning
+    from sticktree.posterior.draws import ConvergenceWarning
 
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():

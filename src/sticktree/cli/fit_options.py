@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.checks import is_real
 from sticktree.cli.table import NAMES, READING, add_reading, naming_options, reading_of
 from sticktree.data.columns import nearest
-from sticktree.data.sources.names import split_list
+from sticktree.data.sources.files import split_list
 from sticktree.engine.own.kinds import DECLARED
 from sticktree.inference.parameters import PARAMETERS, PRESETS, Parameter, check_level, checked
 

@@ -12,7 +12,7 @@ from sticktree.checks import check_integer
 from sticktree.cli import Command
 from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, json_text, write_text
 from sticktree.cli.table import READING, add_reading, read_rows, reading_of, telling_options
-from sticktree.data.sources.names import pick_column
+from sticktree.data.sources.files import pick_column
 from sticktree.errors import ParameterError
 from sticktree.files import csv_pieces
 

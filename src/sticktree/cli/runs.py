@@ -207,7 +207,7 @@ class RunFolder:
         from sticktree import save
         from sticktree.present.findings import Findings
         from sticktree.present.terminal import summary
-        from sticktree.tree.json import json_pieces
+        from sticktree.tree.formats import json_pieces
         from sticktree.tree.newick import newick_pieces
 
         found = Findings(estimator.fit_, names=ids, classes=labels)

@@ -10,7 +10,7 @@ from typing import Any
 
 from sticktree.cli import Command
 from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, json_text, write_text
-from sticktree.data.sources.names import pick_column, split_list
+from sticktree.data.sources.files import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
 
@@ -306,7 +306,7 @@ def _newick(tree: Any) -> Iterator[str]:
 
 
 def _json(tree: Any) -> Iterator[str]:
-    from sticktree.tree.json import json_pieces
+    from sticktree.tree.formats import json_pieces
 
     return json_pieces(tree)
 

@@ -271,7 +271,7 @@ def run_demo(options: argparse.Namespace) -> None:
 def _random(rng: np.random.Generator) -> tuple[Figure, Figure]:
     """Print random trees, and return the paper's Figures 1 and 2."""
     from sticktree.plotting import figure_diffusion, figure_recursive_sticks
-    from sticktree.present.tree_text import tree_text
+    from sticktree.present.terminal import tree_text
     from sticktree.processes import (
         DiffusionModel,
         GaussianTransition,
@@ -306,8 +306,8 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree import DFPMixture
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
-    from sticktree.posterior.diagnostics import ConvergenceWarning
-    from sticktree.present.tree_text import tree_text
+    from sticktree.posterior.draws import ConvergenceWarning
+    from sticktree.present.terminal import tree_text
     from sticktree.report import write_report
 
     iris = load_iris()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.data.sources.file_table import is_number
-from sticktree.data.sources.names import pick_column, pick_columns, split_list
+from sticktree.data.sources.files import pick_column, pick_columns, split_list
 from sticktree.errors import ParameterError
 from sticktree.inference.parameters import PARAMETERS
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,20 +13,109 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.data import Columns, Table
 from sticktree.data.scaling import Scaling
-from sticktree.data.store import MemoryStore, Store, digest, some_rows
 from sticktree.errors import ParameterError
 
-__all__ = ["TrainingData", "expand", "label_every"]
+if TYPE_CHECKING:
+    from sticktree.engine.bulk.partition import Partition, Picked
+    from sticktree.engine.bulk.rows import Rows as BulkRows
+
+__all__ = [
+    "BY_WORKERS",
+    "MemoryStore",
+    "Store",
+    "TrainingData",
+    "digest",
+    "expand",
+    "label_every",
+    "some_rows",
+]
 
 MANY = 100_000  # rows, above which "auto" is the parallel sampler
 SOME = 2_000  # rows that choose a model for all, where there are many
 KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory
 LABEL_BYTES = 500_000_000  # of labels that draws of the parallel sampler keep, of all chains
+BY_WORKERS = "rows-"  # begins digests that workers of a cluster made
+CHUNK = 65_536  # rows that are copied at a time
+SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
 LEAST_LABELLED = 4  # draws of each chain that have labels, however many rows there are
 
 ROUND = "to use importance or sampling weights, scale and round them, or draw rows by them"
 
 Rows = npt.NDArray[np.int64]
+
+
+class Store(Protocol):
+    """Rows that chains can be run on."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    def rows(self, n_threads: int, jitter: FloatArray | None = None) -> BulkRows:
+        """Return the rows for one chain, which makes its passes in ``n_threads`` threads.
+
+        With ``jitter`` values are spread over that width; see `Model.jitter`.
+        """
+
+    def digest(self) -> str:
+        """Return a number that is the same for the same rows only."""
+
+
+class MemoryStore:
+    """Rows in the memory of this process.
+
+    Parameters
+    ----------
+    data : float array, shape (N, D)
+        Standardised; NaN is missing.
+    """
+
+    def __init__(self, data: FloatArray) -> None:
+        self.data = data
+        self._parts: dict[bytes | None, Partition] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.data.shape[0], self.data.shape[1]
+
+    def _part(self, jitter: FloatArray | None) -> Partition:
+        from sticktree.engine.bulk.partition import partition
+
+        key = None if jitter is None else jitter.tobytes()
+        if key not in self._parts:
+            self._parts = {key: partition(self.data, 0, jitter)}
+        return self._parts[key]
+
+    def rows(self, n_threads: int, jitter: FloatArray | None = None) -> BulkRows:
+        """Return the rows for one chain; all chains share them."""
+        from sticktree.engine.bulk.placement import ThreadPlacement
+        from sticktree.engine.bulk.rows import Rows
+
+        return Rows(ThreadPlacement(self._part(jitter), n_threads))
+
+    def digest(self) -> str:
+        """Return a number that is the same for the same rows only."""
+        return digest(self.data)
+
+
+def digest(data: FloatArray) -> str:
+    """Return a number that is the same for the same rows only."""
+    found = hashlib.sha256()
+    for start in range(0, len(data), CHUNK):
+        part = data[start : start + CHUNK]
+        # NaN has many forms, and all are the same.
+        found.update(np.ascontiguousarray(np.where(np.isnan(part), np.nan, part)).tobytes())
+    return found.hexdigest()
+
+
+def some_rows(store: Store, most: int) -> Picked:
+    """Return about ``most`` of the rows, or all if there are no more; they do not depend on order.
+
+    Which they are depends on their numbers alone.
+    """
+    limit = min(int(2**64 * (most / store.shape[0])), 2**64 - 1)
+    return store.rows(1).sample(SALT, limit)
 
 
 @dataclass(frozen=True, eq=False)

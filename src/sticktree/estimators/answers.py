@@ -13,15 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
-from sticktree.data.sources.dask import is_dask
 from sticktree.display import html
-from sticktree.estimators.reading import chunkwise, lazily, read_rows
+from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
 from sticktree.fit import Fit
 from sticktree.inference.drift import Stream
 from sticktree.inference.runner import seed_sequence
 from sticktree.inference.selection import Selection
-from sticktree.posterior.diagnostics import Diagnosis
-from sticktree.posterior.draws import Posterior
+from sticktree.posterior.draws import Diagnosis, Posterior
 from sticktree.posterior.loo import LeaveOneOut, Stack
 from sticktree.tree import Tree
 

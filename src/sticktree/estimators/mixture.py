@@ -17,7 +17,7 @@ from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
 from sticktree.inference.parameters import draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 __all__ = ["ColumnsWarning", "DFPMixture"]
 

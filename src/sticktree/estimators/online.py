@@ -11,14 +11,12 @@ import numpy as np
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, check_integer, check_not_infinite
-from sticktree.data.sources.dask import is_dask
 from sticktree.data.sources.tables import ChunkedTable
-from sticktree.data.store import MemoryStore
-from sticktree.data.training import TrainingData, label_every
+from sticktree.data.training import MemoryStore, TrainingData, label_every
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.draw import Draw
 from sticktree.errors import ParameterError, warn_caller
-from sticktree.estimators.reading import read_rows, row_names
+from sticktree.estimators.reading import is_dask, read_rows, row_names
 from sticktree.fit import Fit
 from sticktree.inference.drift import Batch, DriftWarning, Stream, score_batch
 from sticktree.inference.packing import pack_chain, unpack_chain

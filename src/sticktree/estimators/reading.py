@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial, wraps
@@ -14,7 +15,6 @@ from sklearn.utils.validation import validate_data
 from sticktree.checks import check_not_infinite, check_observed
 from sticktree.data import Table, read_table
 from sticktree.data.scaling import Scaling
-from sticktree.data.sources.dask import is_dask
 from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
@@ -24,13 +24,33 @@ from sticktree.inference.runner import Workers
 if TYPE_CHECKING:
     from sticktree.engine.bulk.measure import Scale
 
-__all__ = ["ColumnsWarning", "chunkwise", "lazily", "read_rows", "row_names", "training_data"]
+__all__ = [
+    "ColumnsWarning",
+    "chunkwise",
+    "is_dask",
+    "lazily",
+    "read_rows",
+    "row_names",
+    "training_data",
+]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class ColumnsWarning(UserWarning):
     """The kinds of columns were inferred; it says how."""
+
+
+def is_dask(X: object) -> bool:  # noqa: N803
+    """Tell whether something is a collection of Dask; Dask is not loaded for that.
+
+    Examples
+    --------
+    >>> from sticktree.cluster import is_dask
+    >>> is_dask([[1.0, 2.0]])
+    False
+    """
+    return "dask" in sys.modules and sys.modules["dask"].is_dask_collection(X)
 
 
 def training_data(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.data.store import MemoryStore
-from sticktree.data.training import TrainingData
+from sticktree.data.training import MemoryStore, TrainingData
 from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.engine.draw import Draw
 from sticktree.model import Model

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.data.store import BY_WORKERS
-from sticktree.data.training import TrainingData
+from sticktree.data.training import BY_WORKERS, TrainingData
 from sticktree.files import atomically
 from sticktree.inference.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
 from sticktree.inference.runner import Run

@@ -22,8 +22,7 @@ from sticktree.plotting.base import (
     open_frame,
     pyplot,
 )
-from sticktree.posterior.diagnostics import Diagnosis, agreement, r_hat_text
-from sticktree.posterior.draws import Posterior
+from sticktree.posterior.draws import Diagnosis, Posterior, agreement, r_hat_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,9 +1,12 @@
-"""Draws of several chains, and the numbers by which their convergence is judged."""
+"""Draws of several chains, and whether these have converged: R-hat, effective sample sizes."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +18,38 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 
-__all__ = ["Posterior"]
+__all__ = [
+    "R_HAT_LIMIT",
+    "ConvergenceWarning",
+    "Diagnosis",
+    "Posterior",
+    "Verdict",
+    "agreement",
+    "convergence",
+    "diagnose",
+    "r_hat_text",
+    "scalar_name",
+]
+
+R_HAT_LIMIT = 1.05
+"""The largest R-hat of chains that agree."""
+R_HAT_FAR = 1.2  # above it chains disagree; between the two they nearly agree
+FEW = 100  # effective draws, with fewer of which averages are rough
+
+NAMES = {
+    "log_joint": "log joint density",
+    "concentration": "concentration c",
+    "discount": "discount d",
+    "meeting_level": "mean level at which rows meet",
+}
+ENTRIES = {
+    "nodes": "branches at level {}",
+    "scales": "scale of level {}",
+    "hyper": "hyper-parameter {} of the leaves",
+}
+
+
+Key = TypeVar("Key")
 
 
 class Posterior:
@@ -156,3 +190,166 @@ class Posterior:
                 "to_arviz needs arviz-base: install it with `pip install sticktree[arviz]`"
             ) from None
         return from_dict({"posterior": self.scalars()})
+
+
+class ConvergenceWarning(UserWarning):
+    """The chains of a fit do not agree."""
+
+
+Agreement = Literal["agree", "nearly agree", "disagree", "cannot tell"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the chains of a fit agree.
+
+    Attributes
+    ----------
+    agreement : {"agree", "nearly agree", "disagree", "cannot tell"}
+        "cannot tell" is for a single chain, or too few draws.
+    tone : {"good", "doubtful", "bad"}
+        Whether to trust the fit. Chains that agree are doubtful if effective draws are few.
+    text : str
+        The same in words, with the figures behind it.
+    """
+
+    agreement: Agreement
+    tone: Literal["good", "doubtful", "bad"]
+    text: str
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """R-hat and effective sample size of every scalar that varies."""
+
+    r_hat: dict[str, float]
+    ess: dict[str, float]
+
+    def verdict(self, limit: float = R_HAT_LIMIT) -> Verdict:
+        """Judge whether the chains agree: whether all R-hats are at most ``limit``.
+
+        Examples
+        --------
+        >>> from sticktree.posterior.draws import Diagnosis
+        >>> Diagnosis({"concentration": 1.16}, {"concentration": 40.0}).verdict().agreement
+        'nearly agree'
+        """
+        if not self.r_hat:
+            # A scalar that varies has an effective size in any case, an R-hat from two chains on.
+            text = (
+                "With a single chain, convergence cannot be judged: run several, such as four."
+                if self.ess
+                else "Convergence cannot be judged: there are too few draws, or nothing varies "
+                "between them. Fit with more draws to find out."
+            )
+            return Verdict("cannot tell", "doubtful", text)
+        known = {name: value for name, value in self.r_hat.items() if not np.isnan(value)}
+        worst = max(known, key=lambda name: known[name], default=None)
+        if worst is not None and known[worst] > limit:
+            n_above = sum(value > limit for value in known.values())
+            text = (
+                f"R-hat of {scalar_name(worst)} is {r_hat_text(known[worst], limit)} and should "
+                f"be at most {limit:g}; {n_above} of {len(self.r_hat)} scalars "
+                f"{'is' if n_above == 1 else 'are'} above that. Run longer"
+            )
+            judged = agreement(known[worst], limit)
+            if judged == "disagree":
+                text = f"The chains disagree: {text}, and do not rely on this tree yet."
+                return Verdict(judged, "bad", text)
+            text = f"The chains nearly agree: {text}: details may still change."
+            return Verdict(judged, "doubtful", text)
+        text = "The chains agree"
+        if worst is not None:
+            text += f": the largest R-hat is {known[worst]:.2f} ({scalar_name(worst)})"
+        text += "."
+        if not self.ess:
+            return Verdict("agree", "good", text)
+        least = min(self.ess, key=lambda name: self.ess[name])
+        text += f" The smallest effective sample size is {self.ess[least]:.0f}"
+        text += f" ({scalar_name(least)})."
+        if self.ess[least] >= FEW:
+            return Verdict("agree", "good", text)
+        text += " That is low: averages are rough, and more draws would help."
+        return Verdict("agree", "doubtful", text)
+
+    def advice(self, limit: float = R_HAT_LIMIT) -> str | None:
+        """Return what :meth:`verdict` says and what to do, or None if the chains agree."""
+        judged = self.verdict(limit)
+        if judged.agreement == "agree":
+            return None
+        if judged.agreement == "cannot tell":
+            return judged.text
+        return f"{judged.text} Use a larger n_warmup and n_draws, or fit again with warm_start=True"
+
+
+def diagnose(posterior: Posterior) -> Diagnosis:
+    """Compute R-hat (from two chains on) and effective sample sizes of the posterior's scalars."""
+    return Diagnosis(*convergence(posterior.columns() if posterior.n_draws >= 4 else {}))
+
+
+def convergence(
+    scalars: Mapping[Key, npt.NDArray[Any]],
+) -> tuple[dict[Key, float], dict[Key, float]]:
+    """Return R-hat (from two chains on) and effective sample size of each scalar that varies.
+
+    Scalars have shape (chains, draws), with at least four draws.
+    """
+    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
+
+    statistics: Any = array_stats
+    r_hat, ess = {}, {}
+    for name, values in scalars.items():
+        column = values.astype(np.float64)
+        if np.ptp(column) == 0:
+            continue
+        ess[name] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
+        if len(column) > 1:
+            # Chains that are constant, each at its own value, have an infinite R-hat.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
+    return r_hat, ess
+
+
+def agreement(r_hat: float, limit: float = R_HAT_LIMIT) -> Agreement:
+    """Judge by one R-hat, or a ratio like it, whether chains agree.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.draws import agreement
+    >>> [agreement(r_hat) for r_hat in (1.01, 1.06, 1.21)]
+    ['agree', 'nearly agree', 'disagree']
+    """
+    if not r_hat > limit:
+        return "agree"
+    return "disagree" if r_hat > R_HAT_FAR else "nearly agree"
+
+
+def scalar_name(label: str) -> str:
+    """Return a scalar's name in words.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.draws import scalar_name
+    >>> scalar_name("nodes[1]"), scalar_name("concentration"), scalar_name("variance[0]")
+    ('branches at level 2', 'concentration c', 'variance 1')
+    """
+    entry = re.fullmatch(r"(\w+)\[(\d+)\]", label)
+    if entry is None:
+        return NAMES.get(label, label.replace("_", " "))
+    return ENTRIES.get(entry[1], f"{entry[1]} {{}}").format(int(entry[2]) + 1)
+
+
+def r_hat_text(value: float, limit: float = R_HAT_LIMIT, digits: int = 2) -> str:
+    """Write an R-hat with as many digits as show that it is above a limit, if it is.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.draws import r_hat_text
+    >>> r_hat_text(1.0496), r_hat_text(1.0504), r_hat_text(1.2504)
+    ('1.05', '1.0504', '1.25')
+    """
+    if np.isinf(value):
+        return "infinite"
+    while value > limit >= float(f"{value:.{digits}f}"):
+        digits += 1
+    return f"{value:.{digits}f}"

@@ -11,8 +11,7 @@ from sticktree.checks import FloatArray, check_integer
 from sticktree.engine.draw import Draw
 from sticktree.errors import ParameterError
 from sticktree.posterior.clusterings import spread
-from sticktree.posterior.diagnostics import R_HAT_LIMIT, agreement, convergence, r_hat_text
-from sticktree.posterior.draws import Posterior
+from sticktree.posterior.draws import R_HAT_LIMIT, Posterior, agreement, convergence, r_hat_text
 
 __all__ = ["TreeSpace", "tree_space"]
 

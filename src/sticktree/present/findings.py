@@ -28,7 +28,7 @@ from sticktree.present.words import draws_in_words, many
 
 if TYPE_CHECKING:
     from sticktree.fit import Fit
-    from sticktree.posterior.diagnostics import Verdict
+    from sticktree.posterior.draws import Verdict
     from sticktree.tree import Tree
 
 __all__ = ["Classes", "Cluster", "Findings"]

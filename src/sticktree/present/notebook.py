@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.present.findings import Findings
-from sticktree.present.tree_text import printable, tree_text
+from sticktree.present.terminal import printable, tree_text
 from sticktree.present.words import draws_in_words, many
 
 if TYPE_CHECKING:

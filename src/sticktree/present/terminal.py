@@ -1,4 +1,4 @@
-"""What a fit found, for a terminal: how many clusters, which, what is typical, can it be trusted.
+"""For a terminal: what a fit found, and trees as text.
 
 >>> import numpy as np
 >>> from sticktree import DFPMixture
@@ -16,21 +16,27 @@
 from __future__ import annotations
 
 import textwrap
+import unicodedata
+from typing import NamedTuple
 
 import numpy as np
 
 from sticktree.present.findings import Findings
-from sticktree.present.tree_text import tree_text
-from sticktree.present.words import many
+from sticktree.present.words import many, shortened
+from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
+from sticktree.tree.structure import ROOT, format_index
 
-__all__ = ["drawing", "head", "summary"]
+__all__ = ["drawing", "head", "printable", "summary", "tree_text"]
 
 MOST_CLUSTERS = 30  # lines of the table
 LEAST_SUPPORT = 0.5  # of branches that are drawn
 MOST_NODES = 24  # lines of the tree
 MOST_NAMED = 16  # rows that are drawn one by one
 WIDTH = 100
+LONGEST_INDEX = 6
+LONGEST_NAME = 32
+WIDEST_INDENT = 36
 
 
 def head(found: Findings) -> str:
@@ -97,3 +103,172 @@ def _commonest(classes: dict[str, int]) -> str:
     name, often = next(iter(classes.items()))
     total = sum(classes.values())
     return f"{name} ({often}/{total})" if often < total else f"{name} ({total})"
+
+
+def printable(name: str, longest: int = LONGEST_NAME) -> str:
+    """Return a name on one line, shortened, with a mark for what cannot be printed."""
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+    return shortened(shown, longest)
+
+
+def tree_text(tree: Tree | MassTree, *, max_lines: int = 40, width: int = 24) -> str:
+    """Draw a tree, one node a line, with a bar for its data (or mass).
+
+    Only children are left out. Where there are more than ``max_lines`` nodes, small ones are left
+    out as well: a line gives the number of branches left out, or dots follow a node that lost all.
+    Where one branch goes on and those beside it are all too small, only its beginning is shown, so
+    a ladder of many steps takes one line.
+
+    Where indices are long, a node shows its last number and its level; in a tree with times, the
+    time at which it parts. Data that have a leaf of their own are named. The last column is the
+    support of a node, if the tree has supports.
+
+    Examples
+    --------
+    >>> from sticktree import Tree
+    >>> from sticktree.present.terminal import tree_text
+    >>> tree = Tree.from_paths([(1, 1), (1, 1), (1, 2), (2, 1)])
+    >>> print(tree_text(tree, width=8))
+    Δ         ████████  4
+    ├─ 1      ██████    3
+    │  ├─ 1.1 ████      2
+    │  └─ 1.2 ██        1
+    └─ 2.1    ██        1
+    """
+    if isinstance(tree, MassTree):
+        weight, form = tree.mass.tolist(), "{:.3f}"
+        tree = tree.tree
+    else:
+        tree = tree.compressed()
+        weight, form = tree.count.tolist(), "{:.0f}"
+    lines = _lines(tree, weight, _kept(tree, weight, max_lines))
+    labels = _indented(tree, lines)
+    label_width = max(map(_columns, labels))
+    total = weight[0] or 1.0
+    values = [form.format(line.weight) for line in lines]
+    value_width = max(map(len, values))
+    drawn = []
+    for label, line, value in zip(labels, lines, values, strict=True):
+        gap = " " * (label_width - _columns(label))
+        bar = _bar(line.weight / total, width)
+        text = f"{label}{gap} {bar:<{width}}  {value:>{value_width}}  {_support(tree, line)}"
+        drawn.append(text.rstrip())
+    return "\n".join(drawn)
+
+
+class _Line(NamedTuple):
+    """A node that is shown, or how many are not."""
+
+    node: int | None
+    depth: int
+    is_last: bool
+    weight: float
+    label: str
+
+
+def _kept(tree: Tree, weight: list[float], max_lines: int) -> set[int]:
+    """Return the heaviest nodes that ``max_lines`` lines can show."""
+    # Heaviest first, parents before their children: what is kept is a tree.
+    by_weight = np.lexsort((tree.level, -np.array(weight))).tolist()
+    n_children, parent = tree.n_children.tolist(), tree.parent.tolist()
+    n_kept = [0] * tree.n_nodes
+    keep, n_lines = {0}, 1
+    for w in by_weight:
+        if w == 0:
+            continue
+        above = parent[w]
+        # The first of several branches goes on in its parent's line until a second is shown.
+        cost = 1 if n_children[above] == 1 else (0, 2, 1)[min(n_kept[above], 2)]
+        if n_lines + cost > max_lines:
+            break
+        keep.add(w)
+        n_kept[above] += 1
+        n_lines += cost
+    return keep
+
+
+def _lines(tree: Tree, weight: list[float], keep: set[int]) -> list[_Line]:
+    """Return what is to be shown, depth first."""
+    children = tree.child_table.lists()
+    data = {node: i for i, node in enumerate(tree.leaf.tolist()) if tree.own_count[node] == 1}
+    lines: list[_Line] = []
+    pending = [_Line(0, 0, True, weight[0], "")]
+    while pending:
+        line = pending.pop()
+        if line.node is None:
+            lines.append(line)
+            continue
+        node, hidden = line.node, list[int]()
+        while True:
+            kept = [child for child in children[node] if child in keep]
+            hidden += [child for child in children[node] if child not in keep]
+            if len(kept) != 1 or not hidden:
+                break
+            node = kept[0]
+        dots = " …" if hidden and not kept else ""
+        lines.append(line._replace(label=_label(tree, line.node, data) + dots))
+        below = [_Line(child, line.depth + 1, False, weight[child], "") for child in kept]
+        if kept and hidden:
+            rest = sum(weight[child] for child in hidden)
+            below.append(_Line(None, line.depth + 1, False, rest, f"… {len(hidden)} more"))
+        if below:
+            below[-1] = below[-1]._replace(is_last=True)
+        pending += reversed(below)
+    return lines
+
+
+def _label(tree: Tree, node: int, data: dict[int, int]) -> str:
+    own = tree.n_children[node] == 0 and node in data
+    name = "" if tree.names is None or not own else printable(tree.names[data[node]])
+    if node == 0:
+        place = ROOT
+    elif tree.has_times:
+        if own:
+            return name or f"datum {data[node]}"
+        place = f"at {tree.time[node]:.2f}"
+    elif tree.depth <= LONGEST_INDEX:
+        place = format_index(tree.index(node))
+    else:
+        place = f"{tree.rank[node]} at level {tree.level[node]}"
+    return f"{place} {name}".rstrip()
+
+
+def _indented(tree: Tree, lines: list[_Line]) -> list[str]:
+    """Return the labels behind the branches that lead to them; deep trees have narrow ones."""
+    step = min(3, max(1, WIDEST_INDENT // max(1, *(line.depth for line in lines))))
+    labels, stems = [], [""]
+    for line in lines:
+        del stems[line.depth + 1 :]
+        stem = stems[line.depth]
+        lead = ""
+        if line.depth:
+            lead = stem + ("└" if line.is_last else "├") + "─ "[: max(0, step - 1)].rstrip()
+            stem += (" " if line.is_last else "│") + " " * (step - 1)
+            lead = lead if len(lead) <= WIDEST_INDENT else "…" + lead[1 - WIDEST_INDENT :]
+            lead += " "
+        labels.append(lead + line.label)
+        stems.append(stem)
+    return labels
+
+
+def _support(tree: Tree, line: _Line) -> str:
+    """Return the support of a node; a single datum is always a cluster and has none to show."""
+    if tree.support is None or not line.node or tree.count[line.node] <= 1:
+        return ""
+    support = float(tree.support[line.node])
+    return "" if np.isnan(support) else f"{support:.2f}"
+
+
+def _columns(text: str) -> int:
+    """Return how wide a text is on a terminal: East Asian characters take two places."""
+    return sum(
+        0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF")
+        for c in text
+    )
+
+
+def _bar(fraction: float, width: int) -> str:
+    """Return a bar in eighths of a character."""
+    eighths = round(fraction * width * 8)
+    partial = " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+    return "█" * (eighths // 8) + partial

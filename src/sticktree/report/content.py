@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.posterior.diagnostics import Diagnosis, agreement, r_hat_text, scalar_name
-from sticktree.posterior.draws import Posterior
+from sticktree.posterior.draws import Diagnosis, Posterior, agreement, r_hat_text, scalar_name
 from sticktree.posterior.tree_space import tree_space
 from sticktree.present.findings import Findings
 from sticktree.present.words import many, number, shortened

@@ -13,8 +13,15 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.display import html
 from sticktree.files import write_pieces
-from sticktree.tree.frames import data_frame_of, frame_of, graph_of, read_frame, read_graph
-from sticktree.tree.json import json_pieces, read_json
+from sticktree.tree.formats import (
+    data_frame_of,
+    frame_of,
+    graph_of,
+    json_pieces,
+    read_frame,
+    read_graph,
+    read_json,
+)
 from sticktree.tree.linkage import linkage_of, read_linkage
 from sticktree.tree.newick import newick_pieces, read_newick
 from sticktree.tree.shapes import Shapes

@@ -79,8 +79,8 @@ def _each(items: Iterable[Item], work: Callable[[Item], Result], n_threads: int)
 class PreparedTable:
     """The rows of a table as the sampler for many rows wants them, in files of a chunk each.
 
-    It is a :class:`~sticktree.data.store.Store`. Chains share it and do not change it; each has a
-    `FilePlacement` of its own. The files are removed by `close`, with this object, or when the
+    It is a :class:`~sticktree.data.training.Store`. Chains share it and do not change it; each has
+    a `FilePlacement` of its own. The files are removed by `close`, with this object, or when the
     program ends.
 
     Let c be the number of rows of a chunk, D that of columns and t that of threads. Beyond what

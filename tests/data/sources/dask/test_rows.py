@@ -15,7 +15,7 @@ from benchmarks.data import default_model
 from benchmarks.scale_dask import counted
 from sticktree.cluster import DaskRows, DaskSource
 from sticktree.data.sources.dask.source import cut_up
-from sticktree.data.store import MemoryStore
+from sticktree.data.training import MemoryStore
 from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.shared import SharedBulkChain
 from tests.support.bulk import all_passes, same

@@ -8,7 +8,7 @@ import pytest
 
 from sticktree import DFPMixture
 from sticktree.chunks import ChunkedTable, open_table
-from sticktree.posterior.diagnostics import ConvergenceWarning
+from sticktree.posterior.draws import ConvergenceWarning
 
 QUESTIONS = ("score_samples", "predict", "predict_proba", "transform")
 

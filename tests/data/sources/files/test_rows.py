@@ -77,7 +77,7 @@ def test_a_whole_chain_is_the_same():
 
 
 def test_it_is_a_store_like_the_one_in_memory():
-    from sticktree.data.store import MemoryStore, some_rows
+    from sticktree.data.training import MemoryStore, some_rows
 
     x = clouds(3000, 2, 0.01)
     scale = measure_table(open_table(x))

@@ -10,7 +10,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.data.sources.dask.session import ClusterLostError, Graph, Key, Session
-from sticktree.data.store import BY_WORKERS
+from sticktree.data.training import BY_WORKERS
 from sticktree.engine.bulk.partition import ALL, Labelled, Partition, Sided, jittered, partition
 from sticktree.engine.bulk.placement import HALVES, LEAVES, Choices, Extent, Pass
 from sticktree.engine.bulk.rows import EXTENT, Rows

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, infinite_entries
 from sticktree.data.sources.dask.placement import DaskStore, prepare
 from sticktree.data.sources.dask.session import Session, current_client
-from sticktree.data.store import MemoryStore, Store
+from sticktree.data.training import MemoryStore, Store
 from sticktree.engine.bulk.measure import Scale, measure
 from sticktree.errors import ParameterError
 

@@ -1,7 +1,7 @@
 import numpy as np
 
 from sticktree import Tree
-from sticktree.present.tree_text import tree_text
+from sticktree.present.terminal import tree_text
 from sticktree.processes import LogDivergence, NestedRestaurant, RecursiveSticks
 from sticktree.tree.structure import format_index
 
