@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from sticktree.engine.bulk.partition import Partition, Picked
     from sticktree.engine.bulk.rows import Rows
 
-__all__ = ["BY_WORKERS", "MemoryStore", "Store", "digest", "some_rows"]
-
 BY_WORKERS = "rows-"  # begins digests that workers of a cluster made
 CHUNK = 65_536  # rows that are copied at a time
 SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep

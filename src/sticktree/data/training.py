@@ -15,8 +15,6 @@ from sticktree.data.scaling import Scaling
 from sticktree.data.store import MemoryStore, Store, digest, some_rows
 from sticktree.errors import ParameterError
 
-__all__ = ["TrainingData", "expand", "label_every"]
-
 MANY = 100_000  # rows, above which "auto" is the parallel sampler
 SOME = 2_000  # rows that choose a model for all, where there are many
 KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory

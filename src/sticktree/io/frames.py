@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FRAME_TAGS", "frame_form", "from_frame_form"]
-
 FRAME_TAGS = ("pandas type", "polars type", "interval", "timestamp")
 
 Convert = Callable[[Any], Any]

@@ -38,8 +38,6 @@ from sticktree.processes.divergence import (
 )
 from sticktree.tree import Tree
 
-__all__ = ["Decoder", "Encoder", "NotSavableError"]
-
 
 def _names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))

@@ -12,18 +12,6 @@ import numpy.typing as npt
 
 from sticktree.posterior.draws import Posterior
 
-__all__ = [
-    "R_HAT_LIMIT",
-    "ConvergenceWarning",
-    "Diagnosis",
-    "Verdict",
-    "agreement",
-    "convergence",
-    "diagnose",
-    "r_hat_text",
-    "scalar_name",
-]
-
 R_HAT_LIMIT = 1.05
 """The largest R-hat of chains that agree."""
 R_HAT_FAR = 1.2  # above it chains disagree; between the two they nearly agree

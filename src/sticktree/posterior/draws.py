@@ -15,8 +15,6 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 
-__all__ = ["Posterior"]
-
 
 class Posterior:
     """Draws of several chains.

@@ -14,8 +14,6 @@ from sticktree.posterior.clusterings import spread
 from sticktree.posterior.diagnostics import R_HAT_LIMIT, agreement, convergence, r_hat_text
 from sticktree.posterior.draws import Posterior
 
-__all__ = ["TreeSpace", "tree_space"]
-
 N_REFERENCES = 20
 """Draws to which the distances of all draws are followed."""
 

@@ -24,8 +24,6 @@ from sticktree.present.tree_text import tree_text
 from sticktree.present.words import many
 from sticktree.tree import Tree
 
-__all__ = ["drawing", "head", "summary"]
-
 MOST_CLUSTERS = 30  # lines of the table
 LEAST_SUPPORT = 0.5  # of branches that are drawn
 MOST_NODES = 24  # lines of the tree

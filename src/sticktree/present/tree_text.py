@@ -12,8 +12,6 @@ from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
 from sticktree.tree.structure import ROOT, format_index
 
-__all__ = ["printable", "tree_text"]
-
 LONGEST_INDEX = 6
 LONGEST_NAME = 32
 WIDEST_INDENT = 36

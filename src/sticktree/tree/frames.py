@@ -12,8 +12,6 @@ from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.structure import Structure, format_index
 from sticktree.tree.validation import assembled, numbered
 
-__all__ = ["data_frame_of", "frame_of", "graph_of", "read_frame", "read_graph"]
-
 DEEPEST_PATH = 20  # of a deeper tree, paths are too long to be read
 
 

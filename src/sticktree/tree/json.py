@@ -15,8 +15,6 @@ from sticktree.checks import FloatArray
 from sticktree.errors import ParameterError
 from sticktree.tree.structure import Structure
 
-__all__ = ["json_pieces", "read_json"]
-
 FORMAT = "sticktree.tree"
 VERSION = 2
 READABLE = (1, 2)
