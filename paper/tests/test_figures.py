@@ -16,8 +16,8 @@ from sticktree.datasets import MissingDataError, load
 from sticktree.engine.draw import Draw
 from sticktree.posterior.diagnostics import ConvergenceWarning
 from sticktree_paper import figure_trees, figures
-from sticktree_paper.figure_trees import Parsimony, Shape, typical_draw, with_rows
-from sticktree_paper.figures import FIGURES, figure_1, figure_2, figure_3, figure_4, make
+from sticktree_paper.figure_trees import Parsimony, Shape, figure_4, typical_draw, with_rows
+from sticktree_paper.figures import FIGURES, figure_1, figure_2, figure_3, make
 
 SMALL = {"covariance_type": "full", "leaf_noise": "shared", "n_chains": 2, "random_state": 0}
 

@@ -301,7 +301,7 @@ def test_labels_can_be_named_later(flowers, tmp_path, told, monkeypatch):
     assert code == 2
     assert "--label species: f.csv has changed since the fit" in err
     code, _, err = told("evaluate", "run", "--decimal", ",")
-    assert "--decimal is for the file of --test, and there is none" in err
+    assert "--decimal is for the file of --test, which is not given" in err
 
 
 # ---- plot and report -----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ with tables (CSV and Markdown), figures, and how they were made. An interrupted 
 was.
 """
 
-from sticktree_paper.parts import PARTS, reproduce
+from sticktree_paper.output import PARTS
+from sticktree_paper.parts import reproduce
 
 __all__ = ["PARTS", "reproduce"]

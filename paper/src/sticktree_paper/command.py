@@ -8,8 +8,6 @@ from pathlib import Path
 
 from sticktree.cli import Command, StoppedError
 
-__all__ = ["REPRODUCE"]
-
 REPRODUCE_EPILOG = """\
 parts:
     table1      test log density of every method, on the same ten splits of each set

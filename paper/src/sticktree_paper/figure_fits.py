@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from sticktree.datasets import Dataset
     from sticktree_paper.figure_trees import Parsimony
 
-__all__ = ["Made", "agreement", "density_fits", "quietly_fitted", "tree_fits"]
-
 DENSITIES: dict[bool, dict[str, Any]] = {
     False: {"n_chains": 4, "n_warmup": 400, "n_draws": 400},
     True: {"n_chains": 2, "n_warmup": 30, "n_draws": 20},

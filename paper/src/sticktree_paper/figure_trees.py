@@ -17,8 +17,6 @@ from sticktree_paper.figure_fits import Made, agreement, tree_fits
 if TYPE_CHECKING:
     from sticktree import DFPMixture
 
-__all__ = ["Parsimony", "Shape", "Spread", "figure_4", "make_figure_4", "typical_draw", "with_rows"]
-
 TITLE = "trees of a DDT and of a DFP mixture"
 WIDTH, HEIGHT = 10.0, 3.7  # inches
 STRIP = (1.015, 1.045)  # times, below the tips

@@ -13,25 +13,13 @@ import numpy as np
 
 from sticktree.checks import check_integer
 from sticktree_paper.figure_fits import Made, agreement, density_fits
-from sticktree_paper.figure_trees import figure_4, make_figure_4
+from sticktree_paper.figure_trees import make_figure_4
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import SubFigure
 
     from sticktree import DFPMixture
-
-__all__ = [
-    "FIGURES",
-    "SETS",
-    "Made",
-    "figure_1",
-    "figure_2",
-    "figure_3",
-    "figure_4",
-    "make",
-    "make_figure_3",
-]
 
 SETS = ("aggregation", "r15")
 TITLE_3 = "Aggregation and R15"

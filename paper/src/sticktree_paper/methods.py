@@ -12,17 +12,6 @@ from typing import Any
 
 import sticktree
 
-__all__ = [
-    "FULL",
-    "OURS",
-    "QUICK",
-    "Length",
-    "Method",
-    "code_digest",
-    "density_methods",
-    "tree_methods",
-]
-
 OURS = "DFP"
 NOT_IN_RESULTS = {"n_jobs", "progress", "random_state", "checkpoint", "warm_start", "level"}
 AS_IN_THE_PAPER: dict[str, Any] = {

@@ -18,8 +18,6 @@ from sticktree_paper.methods import QUICK, Length, code_digest
 from sticktree_paper.results import Result
 from sticktree_paper.splits import SETS
 
-__all__ = ["PARTS", "Folder", "sweeps_of"]
-
 PAGE, PROVENANCE = "index.md", "provenance.json"
 PARTS = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
 """In the order of the page."""

@@ -17,8 +17,6 @@ from sticktree_paper.results import Key, Result, ResultsFile
 from sticktree_paper.splits import SETS
 from sticktree_paper.work import N_SPLITS, density_keys, evidence_keys, purity_keys, run
 
-__all__ = ["PARTS", "TABLE_1", "reproduce"]
-
 TABLE_1 = (
     "r15",
     "d31",

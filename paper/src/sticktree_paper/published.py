@@ -13,8 +13,6 @@ import csv
 from functools import cache
 from importlib import resources
 
-__all__ = ["DENSITY", "GLASS_PURITY", "measured_elsewhere"]
-
 DENSITY: dict[str, dict[str, tuple[float, float]]] = {
     "r15": {
         "GMM": (-2.127, 0.158),

@@ -12,8 +12,6 @@ from sticktree_paper.methods import OURS
 from sticktree_paper.results import Result, table
 from sticktree_paper.splits import title_of
 
-__all__ = ["PURITY_SETS", "PurityLine", "markdown", "purity_lines"]
-
 PURITY_SETS = ("glass", "r15", "aggregation", "synthetic")
 ROUNDING = 1e-9
 REMARKS = {

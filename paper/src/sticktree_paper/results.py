@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-__all__ = ["Key", "Result", "ResultsFile", "by_method", "table"]
-
 
 @dataclass(frozen=True)
 class Key:

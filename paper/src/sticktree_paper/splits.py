@@ -15,8 +15,6 @@ from sticktree.checks import FloatArray
 from sticktree.datasets import Dataset, load
 from sticktree.datasets.catalogue import ENTRIES
 
-__all__ = ["SETS", "Prepared", "Split", "make_split", "prepared", "split_rows", "title_of"]
-
 Rows = npt.NDArray[np.int64]
 Preparation = Literal["standardised", "components", "raw"]
 SEED_OF_JITTER = 0

@@ -15,8 +15,6 @@ from sticktree_paper.results import Result, by_method, table
 from sticktree_paper.splits import SETS, title_of
 from sticktree_paper.work import CLASS_NORMALS, N_BOUND_SPLITS
 
-__all__ = ["Line", "density_lines", "evidence_markdown", "lines_of", "markdown", "remarks_on"]
-
 PAPERS = {"GMM": "GMM, few components", "DPM": "DPM", "DDT": "DDT", "DFP": "DFP as in the paper"}
 """What the paper's columns correspond to here."""
 HERE, ELSEWHERE = "here", "elsewhere"

@@ -29,21 +29,6 @@ from sticktree_paper.methods import Length, Method, code_digest, density_methods
 from sticktree_paper.results import Key, Result, ResultsFile
 from sticktree_paper.splits import SETS, make_split, prepared, split_rows
 
-__all__ = [
-    "CLASS_NORMALS",
-    "COMPONENTS",
-    "N_BOUND_SPLITS",
-    "N_SPLITS",
-    "FitError",
-    "class_normals",
-    "density_keys",
-    "evaluate",
-    "evidence_keys",
-    "mixture_of",
-    "purity_keys",
-    "run",
-]
-
 N_SPLITS = 10
 MOST_TRAINING_ROWS = 300  # of which the density is taken too; more would cost more than the fit
 SEED_OF_ORDER = 0

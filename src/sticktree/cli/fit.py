@@ -248,7 +248,7 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
 
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary tells it
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the summary has it
         estimator.fit(rows.table, sample_weight=rows.weights)
     if not estimator.fit_.sampled.finished:
         raise KeyboardInterrupt  # the draws are saved, and the run goes on later

@@ -1,4 +1,4 @@
-"""``sticktree predict``, ``cluster`` and ``evaluate``: what a run tells of rows, and how well."""
+"""``sticktree predict``, ``cluster`` and ``evaluate``: answers about rows, and their quality."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def run_evaluate(options: argparse.Namespace) -> None:
     if options.test is None:
         given = [name for name in READING if getattr(options, name) is not None]
         if given:
-            raise ValueError(f"--{given[0]} is for the file of --test, and there is none")
+            raise ValueError(f"--{given[0]} is for the file of --test, which is not given")
     test = None if options.test is None else _test(folder, options, level)
     labels = _labels(folder, options)
     result: dict[str, Any] = {"fit": {**_loo(folder), **_agreement(folder, labels, level)}}

@@ -1,6 +1,6 @@
 """Runs as folders, and what commands share: the run they are about, where output goes, the seed.
 
-A run is a fit with its answers in plain files. ``run.json`` tells how it was made: version,
+A run is a fit with its answers in plain files. ``run.json`` records how it was made: version,
 parameters, seed, hash of the data, platform, times. It is written first, with the status "running",
 and again as the very last file, with "finished".
 """
@@ -113,7 +113,7 @@ class RunFolder:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """What ``run.json`` says."""
+        """The content of ``run.json``."""
         path = self.path / RECORD
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
@@ -343,9 +343,9 @@ def output_folder(folder: Path, names: list[str], *, overwrite: bool) -> Path:
 
 def add_seed(parser: argparse.ArgumentParser, default: int | None) -> None:
     """Add ``--seed``; without a default a fresh one is drawn and printed."""
-    told = "a fresh one, which is printed" if default is None else str(default)
+    usual = "a fresh one, which is printed" if default is None else str(default)
     parser.add_argument(
-        "--seed", type=int, default=default, help=f"the same seed gives the same output [{told}]"
+        "--seed", type=int, default=default, help=f"the same seed gives the same output [{usual}]"
     )
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from sticktree.datasets.dataset import Dataset
 
-__all__ = ["ABOUT", "make_diffusion", "make_synthetic", "ship"]
-
 PAPER = (
     'H. Ge, Y. Gal, Z. Ghahramani, "Dirichlet fragmentation processes: a useful variant of '
     'fragmentation processes for modelling hierarchical data", arXiv:1509.04781, 2015'

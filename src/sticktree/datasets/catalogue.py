@@ -15,17 +15,6 @@ import numpy as np
 
 from sticktree.datasets.dataset import Contents
 
-__all__ = [
-    "ENTRIES",
-    "LABEL",
-    "Entry",
-    "Original",
-    "read_activity",
-    "read_arff",
-    "read_sensitivity",
-    "read_uci",
-]
-
 LABEL = "label"
 
 

@@ -12,8 +12,6 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.optional import optional
 
-__all__ = ["Contents", "Dataset", "fingerprint"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Dataset:

@@ -20,8 +20,6 @@ from sticktree.datasets.dataset import Contents, Dataset, fingerprint
 from sticktree.datasets.places import DownloadError, cache_folder, data_folder, fetch, missing
 from sticktree.errors import ParameterError
 
-__all__ = ["load", "names", "read_table"]
-
 FROM_FILES = {entry.name: entry for entry in ENTRIES}
 BUILT_IN: dict[str, Callable[[], Dataset]] = {
     "synthetic": make_synthetic,

@@ -10,18 +10,6 @@ from urllib.parse import urlsplit
 
 from sticktree.datasets.catalogue import Entry, Original
 
-__all__ = [
-    "CACHE_VARIABLE",
-    "DATA_VARIABLE",
-    "DownloadError",
-    "MissingDataError",
-    "cache_folder",
-    "data_folder",
-    "fetch",
-    "missing",
-    "set_data_folder",
-]
-
 DATA_VARIABLE = "STICKTREE_DATA"
 CACHE_VARIABLE = "STICKTREE_CACHE"
 

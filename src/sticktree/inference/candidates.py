@@ -141,7 +141,7 @@ class Candidates:
 
 
 def _or_usual(divergence: Any, depth: Any) -> Any:
-    """Return a depth, the usual one if there is none; an array has as many steps as it has."""
+    """Return the depth, or the usual one; an array has its own number of steps."""
     if depth is None and (isinstance(divergence, Divergence) or callable(divergence)):
         return DEPTH
     return depth

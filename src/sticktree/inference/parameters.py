@@ -184,7 +184,7 @@ class Parameter:
     option, metavar : str or None
         The name by which ``sticktree fit`` keeps it, and how its help calls the value.
     default_words : str or None
-        The default as the terminal says it, where its value alone does not tell.
+        The default in the help of the terminal, where its value alone would not explain it.
     changes_draws : bool
         Whether draws depend on it: a fit goes on from an earlier one only if it is the same.
     """

@@ -18,8 +18,6 @@ from sticktree.peers.merging import Merging, NormalInverseWishart
 from sticktree.peers.trees import TreePeer, row_names
 from sticktree.tree import Tree
 
-__all__ = ["BayesianHierarchicalClustering"]
-
 # Where each hyperparameter may lie, if it is learned; of the degrees, what is above D − 1. With 2
 # above, the covariance begins to have a prior mean; with less, repeated values draw clusters to
 # points.

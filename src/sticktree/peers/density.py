@@ -27,16 +27,6 @@ from sticktree.checks import (
 from sticktree.errors import ParameterError
 from sticktree.inference.runner import seed_sequence
 
-__all__ = [
-    "DensityPeer",
-    "check_forms",
-    "exact_kernels",
-    "integer_seed",
-    "largest_number",
-    "log_density_of_observed",
-    "with_means",
-]
-
 FORMS = ("full", "tied", "diag", "spherical")
 
 

@@ -14,8 +14,6 @@ from sticktree.checks import FloatArray, as_numbers, check_integer
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.peers.density import DensityPeer, exact_kernels, integer_seed
 
-__all__ = ["KernelDensityCV"]
-
 # Fine: steps of a fifth cost kernels up to 0.03 nats on R15.
 BANDWIDTHS = tuple(np.geomspace(0.02, 1.0, 60).tolist())
 STEPS_OUT = 10

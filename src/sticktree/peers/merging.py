@@ -19,8 +19,6 @@ from scipy.special import gammaln, log_expit, logsumexp, multigammaln
 from sticktree.checks import FloatArray
 from sticktree.jit import jit
 
-__all__ = ["Clusters", "Merging", "NormalInverseWishart", "merge_greedily"]
-
 NEGLIGIBLE = -40.0  # log weight of a cluster in the predictive density
 
 

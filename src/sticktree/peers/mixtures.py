@@ -22,17 +22,6 @@ from sticktree.peers.density import (
     log_density_of_observed,
 )
 
-__all__ = [
-    "HELD_OUT",
-    "FixedGaussianMixture",
-    "GaussianMixtureByBIC",
-    "GaussianMixtureHeldOut",
-    "TunedVariationalMixture",
-    "VariationalMixture",
-    "log_density_of_variational",
-    "variational_mixture",
-]
-
 HELD_OUT = 0.2
 MAX_ITERATIONS = 500
 LARGEST_CONDITION = 1e12

@@ -17,8 +17,6 @@ from sticktree.checks import FloatArray, check_integer
 from sticktree.errors import ParameterError
 from sticktree.tree import Tree
 
-__all__ = ["LINKAGES", "HDBSCANTree", "LinkageTree", "TreePeer", "row_names"]
-
 
 class TreePeer(BaseEstimator):  # type: ignore[misc]
     """A method that makes a tree of the rows; the rows of a data frame keep their names."""
