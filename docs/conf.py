@@ -69,6 +69,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "sticktree.DFPMixture",
         "sticktree.Tree",
         "sticktree.datasets.Dataset",
+        "sticktree.fit.Fit",
         "sticktree.posterior.Draw",
         "sticktree.posterior.Posterior",
         "sticktree.posterior.diagnostics.Diagnosis",

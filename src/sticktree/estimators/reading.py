@@ -92,8 +92,8 @@ def row_names(X: Any) -> tuple[str, ...] | None:  # noqa: N803
     """Return the names of the rows of a table, unless they are only numbered."""
     if isinstance(X, Table):
         return X.names
-    index = None if is_dask(X) else getattr(X, "index", None)
-    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+    index = getattr(X, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex" or is_dask(X):
         return None
     return tuple(map(str, index))
 

@@ -54,7 +54,7 @@ def save(estimator: DFPMixture, path: str | os.PathLike[str]) -> None:
     --------
     >>> import numpy as np, sticktree, tempfile
     >>> X = np.random.default_rng(0).normal(size=(20, 2))
-    >>> mixture = sticktree.DPMixture(n_warmup=50, n_draws=50, random_state=0).fit(X)
+    >>> mixture = sticktree.DPMixture(n_warmup=200, n_draws=200, random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sticktree.save(mixture, f"{folder}/mine.sticktree")
     ...     again = sticktree.load(f"{folder}/mine.sticktree")
