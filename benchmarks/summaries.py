@@ -157,7 +157,7 @@ def like_a_million(n_rows: int) -> Iterator[None]:
     with ExitStack() as changed:
         for name, value in (
             ("consensus.GROUPING_CELLS", 20 * n_rows),
-            ("search.ALL_STEPS", 0),
+            ("flat.ALL_STEPS", 0),
         ):
             changed.enter_context(patch(f"sticktree.posterior.{name}", value))
         yield

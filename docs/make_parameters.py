@@ -21,7 +21,8 @@ HEAD = """\
 # Parameters
 
 All parameters of the mixtures, and the options of `sticktree fit` that set them.
-{class}`~sticktree.DFPMixture` tells more of each. Parameters are checked when `fit` is called.
+{class}`~sticktree.DFPMixture` says more about each. Parameters are checked when `fit` is called:
+a bad value raises a {class}`~sticktree.errors.ParameterError`.
 
 | parameter | may be | default | option | what it is |
 | --- | --- | --- | --- | --- |
@@ -38,7 +39,7 @@ DRAWS = """
 ## Going on from an earlier fit
 
 With `warm_start=True`, with a checkpoint and with `sticktree fit --resume`, a fit goes on from an
-earlier one. That needs the same data and the same parameters, but for those on which its draws do
+earlier one. That needs the same data and the same parameters, except those on which its draws do
 not depend: {free}.
 """
 

@@ -7,7 +7,7 @@ probable a new row would be.
 """
 
 # %%
-# Three families of three groups each. The fit is told neither number.
+# Three families of three groups each. The fit knows neither number.
 
 import numpy as np
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["one_thread"]
-
 _lock = threading.Lock()
 _open: list[Any] = []  # a limit for each context that is open in any thread; the first one counts
 

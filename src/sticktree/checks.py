@@ -15,23 +15,6 @@ import numpy.typing as npt
 
 from sticktree.errors import ParameterError
 
-__all__ = [
-    "FloatArray",
-    "IntArray",
-    "as_numbers",
-    "check_discount",
-    "check_fraction",
-    "check_generator",
-    "check_integer",
-    "check_masses",
-    "check_not_infinite",
-    "check_observed",
-    "check_positive",
-    "infinite_entries",
-    "is_integer",
-    "is_real",
-]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["html"]
-
 
 def html(kind: str, thing: Any) -> str:
     """Return the HTML of a thing, by the function ``html_of_<kind>`` of ``present.notebook``."""

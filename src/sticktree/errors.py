@@ -7,8 +7,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ParameterError", "warn_caller"]
-
 HERE = str(Path(__file__).parent)
 
 

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["atomically", "csv_pieces", "write_pieces"]
-
 LINES = 10_000  # of a table in one piece
 CHARACTERS = 1 << 16  # of small pieces that are written at once
 

@@ -28,8 +28,6 @@ from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.tree import Tree
 
-__all__ = ["SUMMARIES", "Fit"]
-
 AT_ONCE = 2_000_000
 """Up to this many data a fit ends with summaries; above, they are made when first asked for."""
 SUMMARIES = ("diagnosis", "whole_tree", "tree", "level", "labels", "confidence")

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-__all__ = ["inlined", "jit", "linked", "source_digest"]
-
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 IMPORT = re.compile(r"^[ \t]*from ([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 

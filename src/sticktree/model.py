@@ -10,8 +10,6 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.tree import NULL
 
-__all__ = ["SCALE_LIMIT", "Column", "CovarianceType", "LeafNoise", "Model", "Scales"]
-
 CovarianceType = Literal["spherical", "diag", "full"]
 LeafNoise = Literal["shared", "own"]
 Scales = Literal["shared", "per_level"]

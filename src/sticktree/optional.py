@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["optional"]
-
 
 def optional(module: str, *, extra: str, asker: str) -> Any:
     """Return a module of an optional package; raise ImportError with the remedy if it is missing.

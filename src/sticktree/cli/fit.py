@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
     from sticktree.present.findings import Findings
 
-__all__ = ["FIT"]
-
 FIT_EPILOG = """\
 The folder gets plain files:
   clusters.csv     every row: its cluster, how certain that is, and its cluster at every level

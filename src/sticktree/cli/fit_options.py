@@ -15,8 +15,6 @@ from sticktree.inference.parameters import PARAMETERS, PRESETS, Parameter, check
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
 
-__all__ = ["LASTING", "OPTIONS", "add_options", "estimator_of", "lasting"]
-
 COLUMNS = ("columns", "drop", "label", "id", "weights", "kinds")
 OPTIONS = {
     parameter.option: parameter

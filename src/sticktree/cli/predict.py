@@ -19,9 +19,6 @@ from sticktree.files import csv_pieces
 if TYPE_CHECKING:
     from sticktree.data.sources.file_table import FileTable
 
-__all__ = ["CLUSTER", "EVALUATE", "PREDICT"]
-
-
 # ---- predict -------------------------------------------------------------------------------------
 
 PREDICT_EPILOG = """\

@@ -36,22 +36,6 @@ if TYPE_CHECKING:
     from sticktree.present.findings import Findings
     from sticktree.tree import Tree
 
-__all__ = [
-    "FILES",
-    "RunFolder",
-    "add_output",
-    "add_run",
-    "add_seed",
-    "check_file",
-    "environment",
-    "json_text",
-    "output_folder",
-    "plain",
-    "provenance",
-    "seed_of",
-    "write_text",
-]
-
 FORMAT, VERSION = "sticktree.run", 1
 RECORD, MODEL, CHECKPOINT = "run.json", "model.sticktree", "checkpoint"
 NEWICK, JSON, NODES, CLUSTERS, SUMMARY = (

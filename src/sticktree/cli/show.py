@@ -14,9 +14,6 @@ from sticktree.data.sources.files import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
 
-__all__ = ["EXPORT", "PLOT", "REPORT", "SUMMARY"]
-
-
 # ---- summary -------------------------------------------------------------------------------------
 
 SUMMARY_EPILOG = """\

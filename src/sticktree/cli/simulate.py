@@ -20,9 +20,6 @@ from sticktree.files import atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DEMO", "SIMULATE"]
-
-
 # ---- simulate ------------------------------------------------------------------------------------
 
 DATA, TREE = "data.csv", "tree.json"

@@ -25,20 +25,6 @@ if TYPE_CHECKING:
     from sticktree.data.sources.file_table import CellError, FileTable
     from sticktree.data.sources.tables import ChunkedTable
 
-__all__ = [
-    "READING",
-    "LargeFile",
-    "Rows",
-    "add_reading",
-    "described",
-    "given_table",
-    "in_roles",
-    "naming_options",
-    "read_rows",
-    "reading_of",
-    "telling_options",
-]
-
 READING = ("format", "delimiter", "decimal", "header", "missing", "encoding")
 SPOKEN = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
 LARGE_BYTES = 256_000_000

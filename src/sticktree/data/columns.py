@@ -15,8 +15,6 @@ from sticktree.data.frames import Container, Raw, build, is_empty, read
 from sticktree.engine.own.kinds import DECLARED, KINDS, LIKELIHOODS
 from sticktree.tree import NULL
 
-__all__ = ["Columns", "Table", "nearest", "read_table", "split_pair"]
-
 NAMES_SHOWN = 6
 
 

@@ -19,8 +19,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.own.kinds.cells import is_missing
 
-__all__ = ["Container", "Raw", "Type", "build", "is_empty", "read"]
-
 Container = Literal["array", "pandas", "polars"]
 Type = Literal["real", "integer", "bool", "text", "dates"]
 

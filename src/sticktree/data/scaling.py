@@ -12,8 +12,6 @@ from sticktree.data.columns import Columns
 from sticktree.errors import ParameterError
 from sticktree.model import Column
 
-__all__ = ["Scaling", "smallest_gap"]
-
 ROUNDING = 1e-9  # gaps below this part of a range come from arithmetic, not from measurement
 FLAT = 1e-3  # in standardised units: the resolution of a column that is constant
 

@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from sticktree.engine.bulk.partition import Partition, Picked
     from sticktree.engine.bulk.rows import Rows as BulkRows
 
-__all__ = [
-    "BY_WORKERS",
-    "MemoryStore",
-    "Store",
-    "TrainingData",
-    "digest",
-    "expand",
-    "label_every",
-    "some_rows",
-]
 
 MANY = 100_000  # rows, above which "auto" is the parallel sampler
 SOME = 2_000  # rows that choose a model for all, where there are many

@@ -14,17 +14,6 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.tree import Tree
 
-__all__ = [
-    "ChainLike",
-    "ChainMaker",
-    "Effort",
-    "Engine",
-    "Move",
-    "Predictive",
-    "SweepInfo",
-    "apply_moves",
-]
-
 MOST_MOVES = 32  # of a kind whose number grows with the tree, in one sweep
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 from sticktree.checks import IntArray
 from sticktree.tree import NULL, Tree
 
-__all__ = ["Draw", "tracked_pairs"]
-
 N_TRACKED = 12
 
 

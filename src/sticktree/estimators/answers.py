@@ -23,8 +23,6 @@ from sticktree.posterior.draws import Diagnosis, Posterior
 from sticktree.posterior.loo import LeaveOneOut, Stack
 from sticktree.tree import Tree
 
-__all__ = ["FittedMixture"]
-
 MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
 
 

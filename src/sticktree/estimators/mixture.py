@@ -12,14 +12,12 @@ from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
 from sticktree.estimators.online import as_first_batch, with_batch
-from sticktree.estimators.reading import ColumnsWarning, training_data
+from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
 from sticktree.inference.parameters import draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
-
-__all__ = ["ColumnsWarning", "DFPMixture"]
 
 
 class DFPMixture(FittedMixture):

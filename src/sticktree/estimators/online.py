@@ -26,8 +26,6 @@ from sticktree.inference.runner import Run, Schedule, Workers, sample, watching
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import BulkChain
 
-__all__ = ["as_first_batch", "with_batch"]
-
 FREE = frozenset({"n_warmup", "thin", "algorithm"})  # parameters that may change between batches
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from sticktree.estimators.mixture import DFPMixture
 from sticktree.inference.parameters import PRESETS
 
-__all__ = ["DPMixture", "DirichletDiffusionTree", "PitmanYorDiffusionTree"]
-
 
 class DPMixture(DFPMixture):
     """The Dirichlet process mixture: a :class:`DFPMixture` of one level."""

@@ -24,15 +24,6 @@ from sticktree.inference.runner import Workers
 if TYPE_CHECKING:
     from sticktree.engine.bulk.measure import Scale
 
-__all__ = [
-    "ColumnsWarning",
-    "chunkwise",
-    "is_dask",
-    "lazily",
-    "read_rows",
-    "row_names",
-    "training_data",
-]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

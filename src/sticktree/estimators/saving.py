@@ -26,8 +26,6 @@ from sticktree.io.archive import Archive, check_destination, open_archive, write
 from sticktree.io.objects import Decoder, Encoder, NotSavableError
 from sticktree.model import Model
 
-__all__ = ["load", "save"]
-
 FORMAT, VERSION = "sticktree.estimator", 2
 ESTIMATORS: dict[str, type[DFPMixture]] = {
     kind.__name__: kind

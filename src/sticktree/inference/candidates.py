@@ -17,8 +17,6 @@ from sticktree.processes.divergence import (
     resolve_concentration,
 )
 
-__all__ = ["Candidates", "check_noise"]
-
 MOST_COLUMNS = 64  # Gaussian columns for which each leaf may have a full covariance of its own
 FINEST = 1e-3  # resolution, in standardised units, of columns with a full covariance
 DEPTH = 4  # if none is asked for, and the data do not choose

@@ -19,8 +19,6 @@ from sticktree.checks import FloatArray
 from sticktree.data.scaling import Scaling
 from sticktree.posterior.predictive import PosteriorPredictive
 
-__all__ = ["Z_LIMIT", "Batch", "BatchScore", "DriftWarning", "Stream", "score_batch"]
-
 Z_LIMIT = 3.89  # two-sided rate of false alarms: 1 in 10,000 batches that are like those before
 MOST_DRAWS = 40  # by which a batch is scored
 MOST_ROWS = 5_000  # of a batch that are scored

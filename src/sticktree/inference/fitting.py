@@ -25,8 +25,6 @@ from sticktree.inference.runner import (
 from sticktree.inference.selection import Selection, select
 from sticktree.model import Model
 
-__all__ = ["Plan", "Sampled", "Saver", "continue_sampling", "sample_posterior"]
-
 SECONDS_BETWEEN_SAVES = 30.0
 PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take
 PILOT_SWEEPS = 1200  # in all, however long the fit

@@ -19,8 +19,6 @@ from sticktree.model import Model
 if TYPE_CHECKING:
     from sticktree.engine.chain import ChainLike
 
-__all__ = ["Arrays", "pack_chain", "pack_draws", "resting", "unpack_chain", "unpack_draws"]
-
 Arrays = dict[str, npt.NDArray[Any]]
 
 VALUES, SHAPES = "draw_values_", "draw_shapes_"  # before the name of a parameter

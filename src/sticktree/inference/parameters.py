@@ -23,17 +23,6 @@ from sticktree.checks import (
 )
 from sticktree.errors import ParameterError
 
-__all__ = [
-    "PARAMETERS",
-    "PRESETS",
-    "Allowed",
-    "Parameter",
-    "Preset",
-    "check_level",
-    "checked",
-    "draws_depend_on",
-]
-
 # ---- what is allowed ---------------------------------------------------------------------------
 
 

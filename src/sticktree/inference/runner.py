@@ -30,17 +30,6 @@ from sticktree.model import Model
 if TYPE_CHECKING:
     from sticktree.engine.chain import ChainLike, SweepInfo
 
-__all__ = [
-    "Run",
-    "Schedule",
-    "Watch",
-    "Workers",
-    "choosing",
-    "sample",
-    "seed_sequence",
-    "watching",
-]
-
 LEGS = 10  # how often chains are sent to processes and back
 
 

@@ -26,8 +26,6 @@ from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out, stackin
 if TYPE_CHECKING:
     from sticktree.engine.chain import ChainLike
 
-__all__ = ["Selection", "select"]
-
 N_ROUNDS = 3
 MOST_RECORDS = 100  # draws of a chain whose leave-one-out densities are used
 MOST_ROWS = 1000  # rows whose densities decide; of more data, these are drawn at random

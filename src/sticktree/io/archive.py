@@ -23,8 +23,6 @@ import numpy.typing as npt
 
 from sticktree.files import atomically
 
-__all__ = ["Archive", "check_destination", "open_archive", "write_archive"]
-
 HEADER, DOCUMENT = "sticktree.json", "document.json"
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest that zip can say: no file tells when it was made
 LEVEL = 6  # of compression: 1 takes half as long for that, and files are a sixth larger

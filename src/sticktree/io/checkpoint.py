@@ -20,8 +20,6 @@ from sticktree.inference.packing import pack_chain, pack_draws, unpack_chain, un
 from sticktree.inference.runner import Run
 from sticktree.model import Model
 
-__all__ = ["Checkpoint"]
-
 FORMAT, VERSION = "sticktree.checkpoint", 2
 
 

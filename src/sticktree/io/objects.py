@@ -39,8 +39,6 @@ from sticktree.processes.divergence import (
 )
 from sticktree.tree import Tree
 
-__all__ = ["Decoder", "Encoder", "NotSavableError"]
-
 FRAME_TAGS = ("pandas type", "polars type", "interval", "timestamp")
 
 Convert = Callable[[Any], Any]

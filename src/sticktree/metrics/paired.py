@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Difference", "paired_difference", "signed"]
-
 
 @dataclass(frozen=True)
 class Difference:

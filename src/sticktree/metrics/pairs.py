@@ -9,8 +9,6 @@ from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 from sticktree.tree.walk import data_in_order, heavy_children, meeting_nodes
 
-__all__ = ["mean_square_apart", "sum_of_shares"]
-
 
 @jit
 def sum_of_shares(parent: IntArray, leaf: IntArray, code: IntArray, weight: FloatArray) -> float:

@@ -12,14 +12,6 @@ from sticktree.checks import IntArray
 from sticktree.errors import ParameterError
 from sticktree.tree import NULL
 
-__all__ = [
-    "FlatScores",
-    "binder_loss",
-    "class_codes",
-    "flat_scores",
-    "variation_of_information",
-]
-
 Counts = npt.NDArray[np.int64]
 
 

@@ -12,8 +12,6 @@ from sticktree.errors import ParameterError
 from sticktree.metrics.partitions import class_codes
 from sticktree.tree import NULL, Tree
 
-__all__ = ["dendrogram_purity", "meeting_distance", "robinson_foulds"]
-
 
 def dendrogram_purity(
     tree: Tree,

@@ -20,38 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-__all__ = [
-    "CLASSES",
-    "CLUSTERS",
-    "INK",
-    "LINE",
-    "PAPER",
-    "REST",
-    "SMALLEST",
-    "SMALLEST_NAME",
-    "as_it_is",
-    "branch_colours",
-    "check_fitted",
-    "check_tree",
-    "colours",
-    "column_names",
-    "data_of",
-    "draw_dots",
-    "names_of_data",
-    "new_axes",
-    "one_line",
-    "open_frame",
-    "paler",
-    "points",
-    "pyplot",
-    "read_names",
-    "readable_on",
-    "rgb",
-    "rows_of",
-    "tree_of",
-    "widest",
-]
-
 # Okabe and Ito's palette, told apart by colour-blind readers and in print; without its black and
 # its yellow, which is too pale for lines.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")

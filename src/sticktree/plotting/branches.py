@@ -11,8 +11,6 @@ from sticktree.plotting.base import INK, SMALLEST, paler, rgb
 from sticktree.plotting.canvas import Frame
 from sticktree.plotting.outline import Outline
 
-__all__ = ["draw_branches", "write_supports"]
-
 MOST_DUST = 2000
 """Steps along the edges of what is too small to be drawn each for itself."""
 

@@ -33,16 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "Canvas",
-    "Frame",
-    "Orientation",
-    "TreeDisplay",
-    "check_orientation",
-    "draw_strip",
-    "outline_for",
-]
-
 Orientation = Literal["left", "right", "top", "bottom"]
 """Where the root is."""
 LARGEST_NAME = 8.0  # points

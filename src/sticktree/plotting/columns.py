@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.gridspec import GridSpecBase
 
-__all__ = [
-    "HeatmapAxes",
-    "correlation_linkage",
-    "draw_linkage",
-    "lay_out",
-    "name_columns",
-    "read_data",
-]
-
 MOST_ORDERED = 1000
 """Columns: above that, correlations of all pairs take too long."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["DensityDisplay", "chosen_columns", "figure_density", "plot_density", "rows_shown"]
-
 OPERATIONS = 1e9
 """That a density may take by default: a few seconds."""
 MASSES = (0.99, 0.95, 0.8, 0.5)

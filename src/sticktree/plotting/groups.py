@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = [
-    "OTHERS",
-    "Groups",
-    "branch_groups",
-    "colours_of",
-    "labels_of",
-    "main_branches",
-    "read_groups",
-]
-
 OTHERS = "#8C8C8C"
 """The grey of classes beyond those that can be told apart."""
 MAIN_SHARE = 0.05  # of the rows, from which a branch may have a colour of its own

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["HeatmapAxes", "HeatmapDisplay", "plot_heatmap"]
-
 MISSING = "#A0A0A0"
 """Grey of missing entries: no colour of the map is a grey as dark."""
 MOST_ROWS = 2000  # of the picture; more are averaged

@@ -16,8 +16,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.tree import Tree
 
-__all__ = ["Outline", "Rows"]
-
 SOON = 0.03  # of all time
 
 

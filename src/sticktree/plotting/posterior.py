@@ -29,13 +29,6 @@ from sticktree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "CoclusteringDisplay",
-    "LeavesPerLevelDisplay",
-    "plot_coclustering",
-    "plot_leaves_per_level",
-]
-
 MOST_ROWS = 2000
 """Rows of a matrix that is shown as it is: larger ones are averaged in blocks."""
 SAMPLED_ROWS = 1000

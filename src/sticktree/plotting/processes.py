@@ -28,14 +28,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "figure_diffusion",
-    "figure_recursive_sticks",
-    "plot_diffusion",
-    "plot_sticks",
-    "plot_tree",
-]
-
 BAR_HEIGHT = 0.62
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-__all__ = ["ScatterDisplay", "draw_points", "plot_scatter"]
-
 MOST_LEGEND = 12
 """Clusters: a longer legend adds nothing to the picture."""
 MOST_VECTORS = 3000

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-__all__ = ["StreamDisplay", "TracesDisplay", "plot_stream", "plot_traces"]
-
 MOST_SCALARS = 12
 MOST_POINTS = 2000  # of a trace; more are left out evenly
 MOST_STEPS = 40  # distinct numbers that are shown as bars and not as a curve

@@ -18,8 +18,6 @@ from sticktree.tree import Tree
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DendrogramDisplay", "IcicleDisplay", "plot_dendrogram", "plot_icicle"]
-
 
 def plot_dendrogram(
     tree: Tree,

@@ -23,27 +23,6 @@ from sticktree.engine.draw import Draw
 from sticktree.errors import ParameterError
 from sticktree.tree.validation import check_range, integers
 
-__all__ = [
-    "MAX_DRAWS",
-    "MIN_DRAWS",
-    "Loss",
-    "affordable",
-    "as_clustering",
-    "as_clusterings",
-    "best_draw",
-    "check_rows",
-    "coclustering",
-    "confidence",
-    "expected_adjusted_rand",
-    "expected_loss",
-    "expected_losses",
-    "growth",
-    "labelled",
-    "labels_at",
-    "scale",
-    "spread",
-]
-
 MAX_DRAWS = 1000
 """Draws that answers are made from: more would cost time and change next to nothing."""
 

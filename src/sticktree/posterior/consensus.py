@@ -24,8 +24,6 @@ from sticktree.posterior.clusterings import (
 )
 from sticktree.tree import Tree
 
-__all__ = ["consensus_tree", "meeting_times", "support"]
-
 MAX_EXACT = 2000
 """Number of rows up to which all pairs count; above, rows that stay together are one."""
 GROUPING_DRAWS, GROUPING_ROUNDS = 100, 3

@@ -15,20 +15,6 @@ from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 from sticktree.tree.walk import data_in_order, heavy_children
 
-__all__ = [
-    "best_cut",
-    "best_cut_into",
-    "branch_sums",
-    "by_cluster",
-    "cut_at",
-    "has_gaps",
-    "own_sums",
-    "shared_sums",
-    "shares_of_company",
-    "times_together",
-    "without_gaps",
-]
-
 
 @jit
 def by_cluster(labels: IntArray) -> tuple[IntArray, IntArray]:

@@ -18,19 +18,6 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 
-__all__ = [
-    "R_HAT_LIMIT",
-    "ConvergenceWarning",
-    "Diagnosis",
-    "Posterior",
-    "Verdict",
-    "agreement",
-    "convergence",
-    "diagnose",
-    "r_hat_text",
-    "scalar_name",
-]
-
 R_HAT_LIMIT = 1.05
 """The largest R-hat of chains that agree."""
 R_HAT_FAR = 1.2  # above it chains disagree; between the two they nearly agree

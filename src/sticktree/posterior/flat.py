@@ -28,8 +28,6 @@ from sticktree.posterior.clusterings import (
 )
 from sticktree.tree import NULL, Tree
 
-__all__ = ["best_level", "flat_clustering", "number_clusters"]
-
 CANDIDATE_STEPS = 50_000_000
 """Steps that go into finding the best of the draws' own clusterings."""
 

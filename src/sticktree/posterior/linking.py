@@ -10,15 +10,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.jit import jit
 
-__all__ = [
-    "add_meeting_levels",
-    "average_linkage",
-    "counted",
-    "mirror",
-    "most_often_with",
-    "walked",
-]
-
 Integers = npt.NDArray[np.integer[Any]]
 Longs = npt.NDArray[np.int64]
 

@@ -26,15 +26,6 @@ from sticktree.checks import FloatArray
 from sticktree.data.scaling import Scaling
 from sticktree.posterior.predictive import PosteriorPredictive
 
-__all__ = [
-    "Comparison",
-    "LeaveOneOut",
-    "Stack",
-    "compare",
-    "leave_one_out",
-    "stacking_weights",
-]
-
 BAD_K_HAT = 0.7
 LAST_BARRIER = 1e-11  # a row; the gap to the optimum is at most this times the number of models
 FEWEST_DRAWS = 25  # a Pareto law is fitted to the largest fifth, which must be five at least

@@ -22,8 +22,6 @@ from sticktree.errors import warn_caller
 from sticktree.model import Model
 from sticktree.posterior.clusterings import spread
 
-__all__ = ["NumberedDraw", "PosteriorPredictive"]
-
 MOST_NAMED = 5  # draws that a warning names
 FAINTEST = -1e300  # stands for a log density that underflows
 

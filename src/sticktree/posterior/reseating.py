@@ -24,17 +24,6 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "Seats",
-    "counts_of",
-    "merge",
-    "neighbours",
-    "relabel",
-    "sweep",
-    "sweep_nearby",
-    "value",
-]
-
 
 class Seats(NamedTuple):
     """A clustering under search, with its counts."""

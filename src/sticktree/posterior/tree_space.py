@@ -13,8 +13,6 @@ from sticktree.errors import ParameterError
 from sticktree.posterior.clusterings import spread
 from sticktree.posterior.draws import R_HAT_LIMIT, Posterior, agreement, convergence, r_hat_text
 
-__all__ = ["TreeSpace", "tree_space"]
-
 N_REFERENCES = 20
 """Draws to which the distances of all draws are followed."""
 

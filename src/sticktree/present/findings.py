@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from sticktree.posterior.draws import Verdict
     from sticktree.tree import Tree
 
-__all__ = ["Classes", "Cluster", "Findings"]
-
 SIZES_SHOWN = 8  # of clusters
 COVARIANCES = {"full": "full", "diag": "diagonal", "spherical": "spherical"}
 NOISES = {"shared": "the same noise at all leaves", "own": "each leaf with its own noise"}

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
     from sticktree.tree import Tree
 
-__all__ = ["html_of_fit", "html_of_posterior", "html_of_tree"]
-
 WIDTH, HEIGHT = 680, 150  # of the picture of a tree
 MOST_BRANCHES = 150  # that it shows
 NARROWEST = 0.8

@@ -14,8 +14,6 @@ from sticktree.checks import FloatArray
 from sticktree.present.words import number, shortened
 from sticktree.tree import NULL
 
-__all__ = ["Table", "Trait", "principal_axes", "standardised"]
-
 LEAST_SDS = 0.5  # from the overall mean, for a column to be worth a word
 LEAST_EXCESS = 0.15  # of a category's share over that in all rows
 MOST_TRAITS = 3  # of a cluster

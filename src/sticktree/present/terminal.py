@@ -27,8 +27,6 @@ from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
 from sticktree.tree.structure import ROOT, format_index
 
-__all__ = ["drawing", "head", "printable", "summary", "tree_text"]
-
 MOST_CLUSTERS = 30  # lines of the table
 LEAST_SUPPORT = 0.5  # of branches that are drawn
 MOST_NODES = 24  # lines of the tree

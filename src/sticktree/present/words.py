@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["draws_in_words", "many", "number", "shortened"]
-
 
 def many(count: int, one: str, several: str | None = None) -> str:
     """Return a count of things.

@@ -12,8 +12,6 @@ from sticktree.processes.restaurant import NestedRestaurant
 from sticktree.processes.transitions import GaussianTransition, TransitionOperator
 from sticktree.tree import Tree
 
-__all__ = ["DiffusionModel", "Simulation"]
-
 
 @dataclass(frozen=True, eq=False)
 class Simulation:

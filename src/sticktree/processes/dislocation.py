@@ -29,17 +29,6 @@ from sticktree.checks import (
 )
 from sticktree.errors import ParameterError
 
-__all__ = [
-    "BetaSplit",
-    "CallableSplit",
-    "Dislocation",
-    "FixedSplit",
-    "Masses",
-    "Pieces",
-    "PoissonDirichlet",
-    "frag",
-]
-
 
 @dataclass(frozen=True, eq=False, init=False)
 class Masses:

@@ -17,17 +17,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, check_discount, check_integer, check_positive, is_real
 from sticktree.errors import ParameterError
 
-__all__ = [
-    "Concentration",
-    "ConcentrationLike",
-    "ConstantDivergence",
-    "DiffusionDivergence",
-    "Divergence",
-    "LogDivergence",
-    "NestedLaw",
-    "resolve_concentration",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Concentration:

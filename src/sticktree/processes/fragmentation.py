@@ -21,8 +21,6 @@ from sticktree.errors import ParameterError
 from sticktree.processes.dislocation import Dislocation, Masses
 from sticktree.processes.mass_tree import MassTree, break_recursively
 
-__all__ = ["Fragmentation", "FragmentationChain"]
-
 
 @dataclass(frozen=True, eq=False)
 class Fragmentation:

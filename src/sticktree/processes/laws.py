@@ -12,9 +12,6 @@ import numpy as np
 from sticktree.checks import FloatArray, check_integer
 from sticktree.tree import NULL, Tree
 
-__all__ = ["EMPTY", "NextDatum", "TreeLaw", "enumerate_trees", "set_partitions"]
-
-
 EMPTY = Tree([NULL])
 """A root without data, where every tree begins."""
 

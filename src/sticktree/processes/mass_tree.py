@@ -12,8 +12,6 @@ from sticktree.errors import ParameterError
 from sticktree.processes.dislocation import Dislocation, Masses
 from sticktree.tree import NULL, Tree
 
-__all__ = ["MassTree", "break_recursively"]
-
 ALL = np.empty(0, dtype=np.int32)  # stands for: all children are sticks
 
 

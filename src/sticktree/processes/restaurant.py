@@ -10,8 +10,6 @@ from sticktree.processes.divergence import NestedLaw
 from sticktree.processes.laws import EMPTY, NextDatum, check_levels
 from sticktree.tree import Tree
 
-__all__ = ["NestedRestaurant"]
-
 
 class NestedRestaurant(NestedLaw):
     """The nested Chinese restaurant process over trees of a fixed depth.

@@ -24,8 +24,6 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.jit import jit
 from sticktree.tree import Tree
 
-__all__ = ["Nodes", "Parties", "seat"]
-
 
 class Nodes(NamedTuple):
     """Node arrays under construction; they may be longer than the number of nodes."""

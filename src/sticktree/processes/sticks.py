@@ -21,8 +21,6 @@ from sticktree.processes.mass_tree import MassTree, break_recursively, masses_fr
 from sticktree.tree import Tree
 from sticktree.tree.arrays import accumulate_upward, nodes_by_level
 
-__all__ = ["RecursiveSticks"]
-
 
 class RecursiveSticks(NestedLaw):
     """The Dirichlet fragmentation process by recursive stick breaking.

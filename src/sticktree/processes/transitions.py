@@ -13,8 +13,6 @@ from scipy.linalg import solve_triangular
 from sticktree.checks import FloatArray, as_numbers, check_integer, check_positive
 from sticktree.errors import ParameterError
 
-__all__ = ["GaussianTransition", "TransitionOperator"]
-
 
 class TransitionOperator(ABC):
     """The law of a child's parameter given its parent's, T(φ_child ← φ_parent).

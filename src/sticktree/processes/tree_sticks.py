@@ -24,8 +24,6 @@ from sticktree.processes.laws import EMPTY, NextDatum, check_expanded, check_occ
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import NULL, Tree
 
-__all__ = ["TreeStickBreaking"]
-
 
 class TreeStickBreaking:
     """Sticks interleaved: a node keeps ν ~ Beta(1, α(l)) of its mass and breaks the rest for ever.

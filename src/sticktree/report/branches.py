@@ -11,8 +11,6 @@ import numpy.typing as npt
 from sticktree.report.markup import packed
 from sticktree.tree import Tree
 
-__all__ = ["Branches"]
-
 
 @dataclass(frozen=True, eq=False)
 class Branches:

@@ -12,8 +12,6 @@ from sticktree.fit import Fit
 from sticktree.present.table import Table, principal_axes
 from sticktree.report.markup import packed, packed_column
 
-__all__ = ["axes_of_table", "cloud"]
-
 CURVE_POINTS = 240
 MAP_SIDE = 80
 MOST_DRAWS = 120  # whose densities are averaged; more change no pixel

@@ -18,8 +18,6 @@ from sticktree.report.cloud import cloud
 from sticktree.report.markup import attribute, packed, packed_column, pairs_table, plain, table
 from sticktree.version import __version__
 
-__all__ = ["MOST_ROWS", "Content", "sample"]
-
 MOST_ROWS = 20_000
 """Rows that the page has, one by one: about as many as a screen can show ten times over."""
 

@@ -14,17 +14,6 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 
-__all__ = [
-    "attribute",
-    "isolated",
-    "packed",
-    "packed_column",
-    "pairs_table",
-    "plain",
-    "script_json",
-    "table",
-]
-
 # Half a character (a lone surrogate) cannot be written as UTF-8, and HTML has no place for most
 # control characters.
 UNFIT = re.compile("[\ud800-\udfff\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")

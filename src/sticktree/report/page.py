@@ -17,8 +17,6 @@ from sticktree.present.findings import Findings
 from sticktree.report.content import Content
 from sticktree.report.markup import plain, script_json
 
-__all__ = ["build_report", "write_report"]
-
 SCRIPTS = (
     "numbers",
     "data",

@@ -19,16 +19,6 @@ from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.structure import Structure, format_index
 from sticktree.tree.validation import assembled, numbered
 
-__all__ = [
-    "data_frame_of",
-    "frame_of",
-    "graph_of",
-    "json_pieces",
-    "read_frame",
-    "read_graph",
-    "read_json",
-]
-
 FORMAT = "sticktree.tree"
 VERSION = 2
 READABLE = (1, 2)

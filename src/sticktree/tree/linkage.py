@@ -17,8 +17,6 @@ from sticktree.errors import ParameterError
 from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.shapes import Shapes
 
-__all__ = ["linkage_of", "read_linkage"]
-
 
 def linkage_of(tree: Shapes) -> FloatArray:
     """Return the matrix of a tree; see :meth:`Tree.to_linkage`."""

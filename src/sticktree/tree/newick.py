@@ -29,8 +29,6 @@ from sticktree.tree.arrays import NULL, data_lists
 from sticktree.tree.structure import Structure
 from sticktree.tree.validation import assembled, check_names
 
-__all__ = ["newick_pieces", "read_newick"]
-
 SAFE = re.compile(r"[A-Za-z0-9.-]+")  # needs no quotes; an unquoted underscore means a blank
 INTEGER = re.compile(r"[+-]?[0-9]+")
 ORDINAL = re.compile(r"0|[1-9][0-9]*")

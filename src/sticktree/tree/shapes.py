@@ -28,8 +28,6 @@ from sticktree.tree.validation import (
     parents_first,
 )
 
-__all__ = ["Shapes"]
-
 
 class Shapes(Structure):
     """The same tree in another shape; see :class:`~sticktree.tree.Tree`."""

@@ -32,8 +32,6 @@ from sticktree.tree.validation import (
     integers,
 )
 
-__all__ = ["Structure", "format_index"]
-
 ROOT = "Δ"
 
 

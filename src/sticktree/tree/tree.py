@@ -26,8 +26,6 @@ from sticktree.tree.linkage import linkage_of, read_linkage
 from sticktree.tree.newick import newick_pieces, read_newick
 from sticktree.tree.shapes import Shapes
 
-__all__ = ["Tree"]
-
 
 class Tree(Shapes):
     """A rooted tree with data in its nodes.

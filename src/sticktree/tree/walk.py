@@ -13,8 +13,6 @@ from sticktree.checks import IntArray
 from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["data_in_order", "heavy_children", "meeting_nodes", "sums_below"]
-
 
 @jit
 def data_in_order(parent: IntArray, leaf: IntArray) -> tuple[IntArray, IntArray, IntArray]:

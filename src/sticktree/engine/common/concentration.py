@@ -13,8 +13,6 @@ from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.jit import jit
 
-__all__ = ["draw_concentration"]
-
 
 @jit
 def _log_factor(x: float, parameters: tuple[TreeState, float, float, bool]) -> float:

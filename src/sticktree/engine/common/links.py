@@ -11,26 +11,6 @@ from sticktree.checks import FloatArray
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "ALIVE",
-    "CLOCK",
-    "DISCOUNT",
-    "FACTOR",
-    "FREE",
-    "LEAVES",
-    "MADE",
-    "ROOT",
-    "UNLISTED",
-    "Index",
-    "TreeState",
-    "add_data",
-    "give_back",
-    "link",
-    "list_nodes",
-    "take_number",
-    "unlink",
-]
-
 Index = npt.NDArray[np.int64]  # one type for all numbers of nodes: kernels then compile once
 ROOT = 0
 

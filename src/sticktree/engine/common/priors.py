@@ -10,8 +10,6 @@ from scipy.special import gammainc, multigammaln
 from sticktree.checks import FloatArray
 from sticktree.model import SCALE_LIMIT
 
-__all__ = ["log_beta", "log_gamma", "log_inverse_gamma", "log_inverse_wishart", "log_scales"]
-
 
 def log_gamma(x: float, shape: float, rate: float) -> float:
     """Return the log density of Gamma(shape, rate)."""

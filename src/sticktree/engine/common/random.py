@@ -13,17 +13,6 @@ import numpy.typing as npt
 
 from sticktree.jit import inlined, jit
 
-__all__ = [
-    "RandomState",
-    "chi_square",
-    "gamma",
-    "gumbel",
-    "integer",
-    "normal",
-    "random_state",
-    "uniform",
-]
-
 RandomState = npt.NDArray[np.uint64]
 
 

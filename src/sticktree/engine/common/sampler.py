@@ -17,8 +17,6 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.tree import NULL, Tree
 
-__all__ = ["Sampler", "Snapshot", "tree_of"]
-
 Snapshot = Mapping[str, npt.NDArray[Any]]
 
 

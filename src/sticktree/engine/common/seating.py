@@ -20,16 +20,6 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, TreeState
 from sticktree.engine.common.random import RandomState, uniform
 from sticktree.jit import inlined, jit
 
-__all__ = [
-    "chain_weights",
-    "choose_half",
-    "log_children",
-    "log_rising",
-    "log_seats",
-    "log_split",
-    "log_tree_probability",
-]
-
 
 @inlined
 def log_rising(x: float, length: int) -> float:

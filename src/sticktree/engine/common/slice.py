@@ -9,8 +9,6 @@ from typing import Any
 from sticktree.engine.common.random import RandomState, uniform
 from sticktree.jit import jit
 
-__all__ = ["slice_sampler"]
-
 MAX_STEPS = 50
 """Widths by which the bracket may grow; the slice is cut there, at no cost to correctness."""
 

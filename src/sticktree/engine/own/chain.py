@@ -25,8 +25,6 @@ from sticktree.engine.own.state import (
 )
 from sticktree.model import Model
 
-__all__ = ["ColumnsChain"]
-
 
 class ColumnsChain(OwnNoise):
     """A Markov chain over trees, φ at their inner nodes, and hyper-parameters.

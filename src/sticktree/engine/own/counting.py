@@ -30,8 +30,6 @@ from sticktree.engine.own.state import (
 )
 from sticktree.jit import jit
 
-__all__ = ["leave_one_out", "log_likelihood", "recount", "take_sums"]
-
 FRESH = 3  # draws of a new branch that stand for all, in a density
 
 

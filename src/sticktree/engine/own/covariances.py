@@ -29,8 +29,6 @@ from sticktree.engine.own.state import (
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
-__all__ = ["covariance_sweep", "draw_wishart", "impute"]
-
 
 @linked
 def _solve_transposed(factor: FloatArray, x: FloatArray) -> None:

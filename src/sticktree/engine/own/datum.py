@@ -41,8 +41,6 @@ from sticktree.engine.own.structure import grow, hang, make_node, prune
 from sticktree.jit import inlined, jit, linked
 from sticktree.tree.arrays import NULL
 
-__all__ = ["draw_chain", "enter", "move_data", "take_out", "weigh_all", "weigh_rows"]
-
 AUXILIARY = 3  # branches with nodes of their own that stand for all
 
 

@@ -15,8 +15,6 @@ from sticktree.engine.own.leaves import expect, part_evidence, renew, set_empty
 from sticktree.engine.own.state import SHAPE, State
 from sticktree.jit import jit, linked
 
-__all__ = ["hyper_sweep", "settle"]
-
 
 @linked
 def _log_hyper(x: float, parameters: Any) -> float:

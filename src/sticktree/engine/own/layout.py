@@ -15,8 +15,6 @@ from sticktree.engine.own.state import COLUMN, DIAG, FULL, LEVEL, NODE, SPARE, S
 from sticktree.model import Column, Model
 from sticktree.tree.arrays import NULL
 
-__all__ = ["Layout", "empty_state", "layout_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:

@@ -50,22 +50,6 @@ from sticktree.engine.own.state import (
 )
 from sticktree.jit import inlined, linked
 
-__all__ = [
-    "clear",
-    "count",
-    "expect",
-    "giver",
-    "has_gaps",
-    "is_plain",
-    "log_evidence",
-    "log_predictive",
-    "log_predictive_plain",
-    "part_evidence",
-    "put",
-    "renew",
-    "set_empty",
-]
-
 
 @inlined
 def giver(state: State, leaf: int) -> int:

@@ -19,8 +19,6 @@ from sticktree.engine.own.state import FORM, FULL, GAUSSIAN, PHI, State
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
-__all__ = ["log_density_of_nodes", "node_sweep", "variance_sweep"]
-
 
 @linked
 def _log_coordinate(x: float, parameters: Any) -> float:

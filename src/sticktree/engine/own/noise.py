@@ -35,8 +35,6 @@ from sticktree.engine.own.state import (
 from sticktree.engine.own.structure import load_tree
 from sticktree.tree import Tree
 
-__all__ = ["OwnNoise", "rebuild", "set_parameters"]
-
 
 class OwnNoise(Sampler):
     """A chain whose leaves have their own noise, but for its trees and rows."""

@@ -36,8 +36,6 @@ from sticktree.engine.own.structure import load_tree
 from sticktree.model import Model
 from sticktree.tree.arrays import NULL
 
-__all__ = ["ColumnsPredictive", "predictives"]
-
 CHUNK = 4096  # rows whose weights are in memory at a time
 FAINT = 1e-4  # components of a row that weigh less are left out of its conditional mean
 BY_CODE = tuple(LIKELIHOODS.values())

@@ -22,8 +22,6 @@ from sticktree.engine.own.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.own.structure import grow, hang, prune
 from sticktree.jit import jit, linked
 
-__all__ = ["regraft", "regraft_sweep"]
-
 AUXILIARY = 3
 
 

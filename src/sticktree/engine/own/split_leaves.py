@@ -36,8 +36,6 @@ from sticktree.engine.own.structure import make_node
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
-__all__ = ["split_merge", "split_merge_sweep"]
-
 SCANS = 3  # restricted Gibbs scans before the one that proposes
 
 

@@ -38,8 +38,6 @@ from sticktree.engine.own.structure import make_node
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
-__all__ = ["node_split", "node_split_sweep"]
-
 SCANS = 2  # restricted Gibbs scans before the one that proposes
 
 

@@ -16,32 +16,6 @@ from sticktree.checks import FloatArray
 from sticktree.engine.common.links import Index
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "BASE",
-    "CENTRE",
-    "COUNT",
-    "DIAG",
-    "FORM",
-    "FULL",
-    "GAUSSIAN",
-    "KAPPA",
-    "LOG_PSI",
-    "NOWHERE",
-    "OUTER",
-    "PHI",
-    "POWER",
-    "PRIOR",
-    "ROOT_OF",
-    "SCALE",
-    "SHAPE",
-    "SPARE",
-    "SPHERICAL",
-    "SQUARES",
-    "TOTAL",
-    "WIDTH",
-    "State",
-]
-
 GAUSSIAN = 0  # the code of Gaussian columns, which may belong together; see kinds
 DIAG, SPHERICAL, FULL = range(3)
 KAPPA, SHAPE, SCALE = range(3)  # rows of `State.hyper`

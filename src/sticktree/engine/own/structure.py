@@ -20,8 +20,6 @@ from sticktree.engine.own.state import PHI, State
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
-__all__ = ["grow", "hang", "join_leaves", "load_tree", "make_node", "prune", "split_leaf"]
-
 
 @linked
 def make_node(state: State, level: int) -> int:

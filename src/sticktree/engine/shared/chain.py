@@ -24,8 +24,6 @@ from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.engine.shared.state import empty_state
 from sticktree.model import Model
 
-__all__ = ["Chain"]
-
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
 
 

@@ -51,8 +51,6 @@ from sticktree.engine.shared.state import (
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["datum_sweep", "enter", "move_data"]
-
 MOST_DRIFT = 0.25  # of the centres, in units of the noise, before they are computed anew
 
 

@@ -28,18 +28,6 @@ from sticktree.engine.shared.state import DRIFT, NOISE, State
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "carry",
-    "count_siblings",
-    "edge_variance",
-    "locate",
-    "log_determinant",
-    "look_outside",
-    "receive",
-    "receive_path",
-    "send",
-]
-
 
 @inlined
 def edge_variance(state: State, node: int) -> float:

@@ -35,17 +35,6 @@ from sticktree.engine.shared.state import NOISE, State, detach, release_node
 from sticktree.jit import jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "Gaps",
-    "complete",
-    "free_directions",
-    "impute",
-    "observed_log_density",
-    "observed_responsibilities",
-    "reseat",
-    "weigh_observed",
-]
-
 
 class Gaps(NamedTuple):
     """Where entries are missing: ``column[start[k] : start[k + 1]]`` of row ``row[k]``."""

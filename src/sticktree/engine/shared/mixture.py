@@ -33,16 +33,6 @@ from sticktree.engine.shared.state import NOISE, State, tail
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "Mixture",
-    "Observed",
-    "leave_one_out",
-    "log_density",
-    "log_leave_one_out",
-    "predictive_mixture",
-    "responsibilities",
-]
-
 
 class Mixture(NamedTuple):
     """Components with spherical variances, in whitened coordinates."""

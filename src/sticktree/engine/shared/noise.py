@@ -25,8 +25,6 @@ from sticktree.engine.shared.seats import concentration_move, settle
 from sticktree.engine.shared.state import State, load_tree, set_scales
 from sticktree.tree import Tree
 
-__all__ = ["FIRST_VARIANCE", "SharedNoise", "rebuild", "set_parameters"]
-
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
 

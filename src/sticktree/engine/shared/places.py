@@ -37,19 +37,6 @@ from sticktree.engine.shared.state import DRIFT, NOISE, State, tail
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "choose_exactly",
-    "find_branch",
-    "find_far",
-    "log_density",
-    "measure",
-    "nearest",
-    "pull",
-    "reach",
-    "weigh_leaf",
-    "weigh_near",
-]
-
 MARGIN = 5.0  # far leaves weigh at most e⁻⁵ of one that is near
 
 

@@ -33,8 +33,6 @@ from sticktree.model import Model
 if TYPE_CHECKING:
     from sticktree.engine.draw import Draw
 
-__all__ = ["SharedPredictive", "predictives"]
-
 
 def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[SharedPredictive]:
     """Yield the predictive distribution of every draw, given the data it was learned from.

@@ -23,8 +23,6 @@ from sticktree.engine.shared.state import State, attach, detach
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["regraft", "regraft_sweep"]
-
 
 @jit
 def regraft_sweep(state: State, rng: RandomState, n_moves: int) -> int:

@@ -29,8 +29,6 @@ from sticktree.engine.shared.state import NOISE, State, set_scales
 from sticktree.jit import jit
 from sticktree.model import SCALE_LIMIT
 
-__all__ = ["add_squares", "draw_covariance", "log_marginal", "scale_sweep"]
-
 LARGEST = math.log(SCALE_LIMIT)
 
 

@@ -24,18 +24,6 @@ from sticktree.engine.shared.state import State
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "bound_of_branches",
-    "concentration_move",
-    "refresh",
-    "refresh_path",
-    "seat",
-    "settle",
-    "settle_attached",
-    "settle_detached",
-    "take_sums",
-]
-
 
 @inlined
 def _set_factors(state: State, node: int) -> None:

@@ -25,8 +25,6 @@ from sticktree.engine.shared.state import NOISE, State, attach, detach, make_nod
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["split_merge", "split_merge_sweep"]
-
 SCANS = 3  # restricted Gibbs scans before the one that proposes
 
 

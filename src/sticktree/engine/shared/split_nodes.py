@@ -30,8 +30,6 @@ from sticktree.engine.shared.state import State, attach, detach
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = ["node_split", "node_split_sweep"]
-
 SCANS = 2  # restricted Gibbs scans before the one that proposes
 
 

@@ -34,21 +34,6 @@ from sticktree.engine.common.links import (
 from sticktree.jit import inlined, jit
 from sticktree.tree.arrays import NULL
 
-__all__ = [
-    "DRIFT",
-    "NOISE",
-    "State",
-    "attach",
-    "detach",
-    "empty_state",
-    "load_tree",
-    "make_node",
-    "release_node",
-    "set_scales",
-    "tail",
-]
-
-
 # Places in `State.scalars` after c and d: the noise r in units of Σ, how far a centre may be off.
 NOISE, DRIFT = 2, 3
 NODE = np.dtype(

@@ -31,8 +31,6 @@ from sticktree.engine.own.kinds.negative_binomial import expect_share
 from sticktree.engine.own.state import COUNT, KAPPA, PRIOR, SQUARES, TOTAL, State
 from sticktree.jit import inlined
 
-__all__ = ["BINOMIAL", "TRIALS"]
-
 CELL = re.compile(r"\s*(\d*)\s*/\s*(\d*)\s*")
 
 

@@ -29,8 +29,6 @@ from sticktree.engine.own.kinds.kind import (
 from sticktree.engine.own.state import COUNT, KAPPA, PHI, PRIOR, TOTAL, State
 from sticktree.jit import inlined
 
-__all__ = ["BERNOULLI", "CATEGORICAL"]
-
 MOST_CATEGORIES = 1000
 FEW = 10
 """Up to this many categories that each occur once are believed; more look like names of rows."""

@@ -12,8 +12,6 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.own.kinds.kind import Cells
 
-__all__ = ["ColumnError", "counts", "is_missing", "numbers", "refuse", "whole"]
-
 
 class ColumnError(ValueError):
     """A column that cannot be fitted; it may hold the names of the rows."""

@@ -14,8 +14,6 @@ from sticktree.engine.own.state import COUNT, KAPPA, SCALE, SHAPE, SQUARES
 from sticktree.jit import inlined, linked
 from sticktree.tree.arrays import NULL
 
-__all__ = ["add", "approximate", "constants", "evidence", "expect", "predict"]
-
 HERE = """\
     column = state.columns[d]
     here = Here(

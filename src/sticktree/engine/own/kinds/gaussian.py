@@ -47,17 +47,6 @@ from sticktree.engine.own.state import (
 from sticktree.engine.own.state import GAUSSIAN as CODE
 from sticktree.jit import inlined, linked
 
-__all__ = [
-    "GAUSSIAN",
-    "LOGNORMAL",
-    "evidence_together",
-    "fit_each",
-    "fit_together",
-    "log_lower_gamma",
-    "log_t_together",
-    "sample_together",
-]
-
 PRECISION = 1e-15
 
 

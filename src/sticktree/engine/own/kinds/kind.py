@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 
-__all__ = ["TINY", "Cells", "ColumnKind", "Here", "Kernels", "LeafColumn", "Likelihood", "Pair"]
-
 TINY = 1e-300  # a pseudo-count is never quite zero
 
 

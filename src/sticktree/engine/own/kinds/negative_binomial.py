@@ -24,8 +24,6 @@ from sticktree.engine.own.kinds.kind import (
 from sticktree.engine.own.state import COUNT, KAPPA, PHI, PRIOR, SHAPE, TOTAL, State
 from sticktree.jit import inlined
 
-__all__ = ["NEGATIVE_BINOMIAL", "expect_share"]
-
 
 @inlined
 def expect_share(here: Here, coordinates: FloatArray, node: int) -> None:

@@ -24,8 +24,6 @@ from sticktree.engine.own.kinds.kind import (
 from sticktree.engine.own.state import COUNT, KAPPA, PHI, PRIOR, TOTAL, State
 from sticktree.jit import inlined
 
-__all__ = ["POISSON"]
-
 
 @inlined
 def _expect(here: Here, coordinates: FloatArray, node: int) -> None:

@@ -32,16 +32,6 @@ from sticktree.engine.own.state import (
 )
 from sticktree.jit import linked
 
-__all__ = [
-    "cholesky",
-    "factorise",
-    "fit_t",
-    "log_t",
-    "t_of_missing",
-    "update",
-    "wishart_evidence",
-]
-
 
 @linked
 def cholesky(matrix: FloatArray, factor: FloatArray) -> float:
