@@ -16,7 +16,7 @@ from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.chain import Effort
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.noise import rebuild
+from sticktree.engine.shared.predictive import rebuild
 from sticktree.model import Model
 from sticktree.tree import Tree
 

@@ -17,9 +17,9 @@ from scipy import stats
 from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.noise import rebuild as rebuild_own
+from sticktree.engine.own.predictive import rebuild as rebuild_own
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.noise import rebuild
+from sticktree.engine.shared.predictive import rebuild
 from sticktree.model import Model
 from sticktree.processes import NestedRestaurant, enumerate_trees
 from tests.engine.own.test_chain import engine_model

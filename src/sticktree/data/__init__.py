@@ -13,6 +13,6 @@ columns: 1 gaussian (0), 1 categorical (1: 2 categories)
 
 from sticktree.data.columns import Columns, Table, read_table
 from sticktree.data.scaling import Scaling, smallest_gap
-from sticktree.engine.own.kinds.cells import ColumnError
+from sticktree.engine.own.kinds.kind import ColumnError
 
 __all__ = ["ColumnError", "Columns", "Scaling", "Table", "read_table", "smallest_gap"]

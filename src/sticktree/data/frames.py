@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.own.kinds.cells import is_missing
+from sticktree.engine.own.kinds.kind import is_missing
 
 Container = Literal["array", "pandas", "polars"]
 Type = Literal["real", "integer", "bool", "text", "dates"]

@@ -167,7 +167,7 @@ def test_log_joint_is_that_of_the_other_sampler(blobs, rows_of):
     chain = SharedBulkChain(rows_of(blobs), model, np.random.default_rng(0))
     chain.sweep()
     other = Chain(blobs, model, np.random.default_rng(0))
-    from sticktree.engine.shared.noise import rebuild
+    from sticktree.engine.shared.predictive import rebuild
 
     other.factor = chain.factor
     np.matmul(blobs, np.linalg.inv(chain.factor).T, out=other.state.data)

@@ -21,7 +21,7 @@ from sticktree.engine.own.leaves import (
     renew,
 )
 from sticktree.engine.own.nodes import node_sweep
-from sticktree.engine.own.noise import rebuild
+from sticktree.engine.own.predictive import rebuild
 from sticktree.engine.own.regraft import _set_prior_weights
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
 from sticktree.jit import jit

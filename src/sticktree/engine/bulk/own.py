@@ -15,13 +15,13 @@ from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
 from sticktree.engine.chain import Move
 from sticktree.engine.common.links import ALIVE, MADE
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.counting import take_sums
+from sticktree.engine.own.counting import load_tree, take_sums
 from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State
-from sticktree.engine.own.structure import join_leaves, load_tree, split_leaf
+from sticktree.engine.own.structure import join_leaves, split_leaf
 
 
 class OwnBulkChain(OwnNoise, BulkChain):

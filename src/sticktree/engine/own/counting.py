@@ -1,17 +1,22 @@
-"""What leaves know of their data: counted row by row, or taken from sums.
+"""A state filled from a draw: its tree, and what leaves know of their data.
 
-A state is filled so from a draw, and rows are left out of it one by one.
+That is counted row by row, or taken from sums. Then rows are left out of it one by one.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import (
     ALIVE,
+    FREE,
+    MADE,
+    ROOT,
     UNLISTED,
     Index,
+    add_data,
+    link,
     list_nodes,
 )
 from sticktree.engine.common.random import RandomState
@@ -28,9 +33,26 @@ from sticktree.engine.own.state import (
     TOTAL,
     State,
 )
+from sticktree.engine.own.structure import make_node
 from sticktree.jit import jit
+from sticktree.tree.arrays import NULL
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
+
+
+@jit
+def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -> None:
+    """Replace the tree of a state by a full one whose nodes keep their numbers."""
+    state.sizes[FREE] = NULL
+    state.sizes[MADE] = 0
+    for node in range(parent.size):
+        made = make_node(state, int(level[node]))
+        if node != ROOT:
+            link(state, made, int(parent[node]))
+    for i in range(leaf.size):
+        state.leaf[i] = leaf[i]
+        add_data(state, int(leaf[i]), 1)
+    list_nodes(state)
 
 
 @jit

@@ -61,7 +61,7 @@ def empty_state(data: FloatArray, model: Model) -> State:
     layout = layout_of(model, n_columns)
     width = np.array(layout.width)
     gaussian = np.flatnonzero(layout.is_gaussian).astype(np.int64)
-    depth, coordinates = model.depth, int(width.sum())
+    depth, coordinates = model.shape.size, int(width.sum())
     room = (depth + 1) * (n_data + 1) + SPARE
     full = model.covariance_type == "full" and gaussian.size > 0
     matrices = (room, 2, gaussian.size, gaussian.size) if full else (1, 2, 0, 0)

@@ -8,19 +8,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import multigammaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
 from sticktree.engine.common.links import (
     ALIVE,
-    DISCOUNT,
-    FACTOR,
 )
 from sticktree.engine.common.priors import log_inverse_gamma
 from sticktree.engine.common.sampler import Sampler
-from sticktree.engine.own.counting import log_likelihood, recount
+from sticktree.engine.own.counting import log_likelihood
 from sticktree.engine.own.covariances import covariance_sweep
 from sticktree.engine.own.hyper import hyper_sweep, settle
 from sticktree.engine.own.layout import Layout
@@ -28,12 +25,9 @@ from sticktree.engine.own.nodes import log_density_of_nodes, node_sweep, varianc
 from sticktree.engine.own.state import (
     FORM,
     FULL,
-    LOG_PSI,
     PHI,
     State,
 )
-from sticktree.engine.own.structure import load_tree
-from sticktree.tree import Tree
 
 
 class OwnNoise(Sampler):
@@ -99,36 +93,3 @@ class OwnNoise(Sampler):
             - 0.5 * (size + 1) * size * math.log(2.0 * scale)
             - multigammaln(0.5 * (size + 1), size)
         )
-
-
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    inner = np.flatnonzero(tree.level < tree.level.max())
-    set_parameters(state, inner, concentration, discount, parameters, less_discount)
-    recount(state)
-
-
-def set_parameters(
-    state: State,
-    inner: npt.NDArray[np.int64],
-    concentration: float,
-    discount: float,
-    parameters: dict[str, FloatArray],
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; the sums of its leaves must follow."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.coordinates[inner, :, PHI] = parameters["phi"]
-    for name in ("variance", "hyper", "psi"):
-        getattr(state, name)[...] = parameters[name]
-    if state.sizes[FORM] == FULL:
-        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]

@@ -10,30 +10,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import logsumexp
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.common.links import Index
+from sticktree.engine.common.links import DISCOUNT, FACTOR, Index
 from sticktree.engine.common.random import random_state
 from sticktree.engine.draw import Draw
-from sticktree.engine.own.counting import leave_one_out
+from sticktree.engine.own.counting import leave_one_out, load_tree, recount, take_sums
 from sticktree.engine.own.datum import weigh_rows
 from sticktree.engine.own.kinds import LIKELIHOODS, LeafColumn
 from sticktree.engine.own.kinds.gaussian import sample_together
 from sticktree.engine.own.kinds.wishart import t_of_missing
 from sticktree.engine.own.layout import empty_state, layout_of
-from sticktree.engine.own.noise import rebuild, set_parameters
 from sticktree.engine.own.state import (
     DIAG,
     FORM,
     FULL,
     GAUSSIAN,
+    LOG_PSI,
+    PHI,
     PRIOR,
     TOTAL,
     State,
 )
-from sticktree.engine.own.structure import load_tree
 from sticktree.model import Model
+from sticktree.tree import Tree
 from sticktree.tree.arrays import NULL
 
 CHUNK = 4096  # rows whose weights are in memory at a time
@@ -57,13 +59,52 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[C
             state.data[gaps] = draw.parameters["imputed"]
         rebuild(
             state,
-            draw.tree,
+            draw,
             draw.concentration,
             draw.discount,
             draw.parameters,
             model.less_discount,
         )
         yield ColumnsPredictive(state, data, _seed(draw))
+
+
+def rebuild(
+    state: State,
+    tree: Tree | Draw,
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
+    if tree.leaf.size != state.leaf.size:
+        raise ValueError(
+            f"the draw has {tree.leaf.size} labels of {state.leaf.size} rows: a predictive "
+            "distribution needs the labels of all, or the sums of the leaves"
+        )
+    parent, level = tree.parent.astype(np.int32), tree.level.astype(np.int32)
+    load_tree(state, parent, level, tree.leaf.astype(np.int32))
+    inner = np.flatnonzero(level < level.max())
+    set_parameters(state, inner, concentration, discount, parameters, less_discount)
+    recount(state)
+
+
+def set_parameters(
+    state: State,
+    inner: npt.NDArray[np.int64],
+    concentration: float,
+    discount: float,
+    parameters: dict[str, FloatArray],
+    less_discount: bool = False,
+) -> None:
+    """Put parameters into a state; the sums of its leaves must follow."""
+    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
+    state.coordinates[inner, :, PHI] = parameters["phi"]
+    for name in ("variance", "hyper", "psi"):
+        getattr(state, name)[...] = parameters[name]
+    if state.sizes[FORM] == FULL:
+        state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]
 
 
 def _seed(draw: Draw) -> int:
@@ -73,8 +114,6 @@ def _seed(draw: Draw) -> int:
 
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.own.counting import take_sums
-
     n_columns = draws[0].parameters["sums_total"].shape[1]
     room = max(int((draw.level == model.depth).sum()) for draw in draws)
     state = empty_state(np.zeros((room, n_columns)), model)

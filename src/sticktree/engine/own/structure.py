@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from sticktree.checks import FloatArray, IntArray
+from sticktree.checks import FloatArray
 from sticktree.engine.common.links import (
-    FREE,
-    MADE,
     ROOT,
     UNLISTED,
-    add_data,
     give_back,
     link,
     list_nodes,
@@ -18,7 +15,6 @@ from sticktree.engine.common.links import (
 from sticktree.engine.own.leaves import clear, expect, renew
 from sticktree.engine.own.state import PHI, State
 from sticktree.jit import jit, linked
-from sticktree.tree.arrays import NULL
 
 
 @linked
@@ -76,21 +72,6 @@ def hang(state: State, node: int, at: int) -> None:
     link(state, node, at)
     if state.nodes[node].level == state.levels.size - 1:
         renew(state, node)
-
-
-@jit
-def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -> None:
-    """Replace the tree of a state by a full one whose nodes keep their numbers."""
-    state.sizes[FREE] = NULL
-    state.sizes[MADE] = 0
-    for node in range(parent.size):
-        made = make_node(state, int(level[node]))
-        if node != ROOT:
-            link(state, made, int(parent[node]))
-    for i in range(leaf.size):
-        state.leaf[i] = leaf[i]
-        add_data(state, int(leaf[i]), 1)
-    list_nodes(state)
 
 
 @jit

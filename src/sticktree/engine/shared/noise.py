@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import DISCOUNT, FACTOR, ROOT
+from sticktree.engine.common.links import ROOT
 from sticktree.engine.common.priors import (
     log_inverse_gamma,
     log_inverse_wishart,
@@ -22,8 +22,7 @@ from sticktree.engine.common.sampler import Sampler
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
 from sticktree.engine.shared.seats import concentration_move, settle
-from sticktree.engine.shared.state import State, load_tree, set_scales
-from sticktree.tree import Tree
+from sticktree.engine.shared.state import State
 
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
@@ -119,31 +118,3 @@ class SharedNoise(Sampler):
         if self.model.covariance_type == "diag":
             return log_inverse_gamma(variances, a, b)
         return log_inverse_wishart(self.factor, dimension - 1 + 2 * a, 2 * b)
-
-
-def rebuild(
-    state: State,
-    tree: Tree,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
-    load_tree(state, tree.parent, tree.level, tree.leaf)
-    set_parameters(state, concentration, discount, scales, less_discount)
-    settle(state)
-
-
-def set_parameters(
-    state: State,
-    concentration: float,
-    discount: float,
-    scales: FloatArray,
-    less_discount: bool = False,
-) -> None:
-    """Put parameters into a state; it must be settled afterwards."""
-    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
-    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
-    state.levels["scale"] = scales
-    set_scales(state)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.links import DISCOUNT, FACTOR
 from sticktree.engine.shared.missing import (
     Gaps,
     complete,
@@ -26,12 +27,13 @@ from sticktree.engine.shared.mixture import (
     predictive_mixture,
     responsibilities,
 )
-from sticktree.engine.shared.noise import rebuild, set_parameters
-from sticktree.engine.shared.state import State, empty_state, load_tree
+from sticktree.engine.shared.seats import settle, take_sums
+from sticktree.engine.shared.state import State, empty_state, load_tree, set_scales
 from sticktree.model import Model
 
 if TYPE_CHECKING:
     from sticktree.engine.draw import Draw
+    from sticktree.tree import Tree
 
 
 def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[SharedPredictive]:
@@ -54,7 +56,7 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
         np.matmul(completed, np.linalg.inv(factor).T, out=state.data)
         rebuild(
             state,
-            draw.tree,
+            draw,
             draw.concentration,
             draw.discount,
             draw.parameters["scales"],
@@ -63,10 +65,42 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
         yield SharedPredictive(predictive_mixture(state), factor, state, missing)
 
 
+def rebuild(
+    state: State,
+    tree: Tree | Draw,
+    concentration: float,
+    discount: float,
+    scales: FloatArray,
+    less_discount: bool = False,
+) -> None:
+    """Put a tree, whose nodes keep their numbers, and parameters into a state."""
+    if tree.leaf.size != state.leaf.size:
+        raise ValueError(
+            f"the draw has {tree.leaf.size} labels of {state.leaf.size} rows: a predictive "
+            "distribution needs the labels of all, or the sums of the leaves"
+        )
+    parent, level = tree.parent.astype(np.int32), tree.level.astype(np.int32)
+    load_tree(state, parent, level, tree.leaf.astype(np.int32))
+    set_parameters(state, concentration, discount, scales, less_discount)
+    settle(state)
+
+
+def set_parameters(
+    state: State,
+    concentration: float,
+    discount: float,
+    scales: FloatArray,
+    less_discount: bool = False,
+) -> None:
+    """Put parameters into a state; it must be settled afterwards."""
+    state.scalars[FACTOR], state.scalars[DISCOUNT] = concentration, discount
+    state.levels["alpha"] = concentration * state.levels["shape"] - discount * less_discount
+    state.levels["scale"] = scales
+    set_scales(state)
+
+
 def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
-    from sticktree.engine.shared.seats import take_sums
-
     dimension = draws[0].parameters["sums_total"].shape[1]
     room = max(draw.parent.size for draw in draws)
     none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)

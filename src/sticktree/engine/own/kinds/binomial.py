@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.own.kinds.cells import counts, is_missing, refuse, whole
 from sticktree.engine.own.kinds.kind import (
     Cells,
     ColumnKind,
@@ -26,6 +25,10 @@ from sticktree.engine.own.kinds.kind import (
     LeafColumn,
     Likelihood,
     Pair,
+    counts,
+    is_missing,
+    refuse,
+    whole,
 )
 from sticktree.engine.own.kinds.negative_binomial import expect_share
 from sticktree.engine.own.state import COUNT, KAPPA, PRIOR, SQUARES, TOTAL, State

@@ -16,15 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.own.kinds.cells import ColumnError, is_missing
 from sticktree.engine.own.kinds.kind import (
     TINY,
     Cells,
+    ColumnError,
     ColumnKind,
     Here,
     Kernels,
     LeafColumn,
     Likelihood,
+    is_missing,
 )
 from sticktree.engine.own.state import COUNT, KAPPA, PHI, PRIOR, TOTAL, State
 from sticktree.jit import inlined

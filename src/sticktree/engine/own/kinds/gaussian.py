@@ -17,7 +17,6 @@ from scipy.special import gammainc, gammaincinv
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import Index
-from sticktree.engine.own.kinds.cells import numbers, refuse
 from sticktree.engine.own.kinds.kind import (
     Cells,
     ColumnKind,
@@ -25,6 +24,8 @@ from sticktree.engine.own.kinds.kind import (
     Kernels,
     LeafColumn,
     Likelihood,
+    numbers,
+    refuse,
 )
 from sticktree.engine.own.state import (
     BASE,
@@ -351,7 +352,7 @@ GAUSSIAN = ColumnKind(
         sample=_sample,
         is_continuous=True,
     ),
-    encode=lambda cells, _: numbers(cells),
+    encode=numbers,
     decode=lambda values, _: values.copy(),
     inferred_from=("real", "integer"),
 )

@@ -12,7 +12,6 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.engine.own.kinds.cells import counts, whole
 from sticktree.engine.own.kinds.kind import (
     TINY,
     ColumnKind,
@@ -20,6 +19,8 @@ from sticktree.engine.own.kinds.kind import (
     Kernels,
     LeafColumn,
     Likelihood,
+    counts,
+    whole,
 )
 from sticktree.engine.own.state import COUNT, KAPPA, PHI, PRIOR, SHAPE, TOTAL, State
 from sticktree.jit import inlined
