@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture
-from sticktree.estimators.mixture import ColumnsWarning
+from sticktree.estimators.reading import ColumnsWarning
 from sticktree.posterior.draws import ConvergenceWarning
 
 pd = pytest.importorskip("pandas")

@@ -8,8 +8,8 @@ import pytest
 
 from sticktree import DFPMixture
 from sticktree.present.findings import Findings
+from sticktree.present.table import number
 from sticktree.present.terminal import drawing, summary
-from sticktree.present.words import number
 from sticktree.report import build_report
 from tests.support.pages import Page
 

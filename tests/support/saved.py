@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture, DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
-from sticktree.estimators.mixture import ColumnsWarning
+from sticktree.estimators.reading import ColumnsWarning
 from sticktree.posterior.draws import ConvergenceWarning
 
 QUICK = {"n_chains": 2, "n_warmup": 6, "n_draws": 8, "random_state": 0, "n_jobs": 1}

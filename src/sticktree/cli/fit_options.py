@@ -113,7 +113,7 @@ def lasting(options: argparse.Namespace) -> dict[str, Any]:
 def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
     """Return the estimator that options ask for, its parameters checked."""
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.inference.candidates import Candidates
+    from sticktree.inference.fitting import Candidates
 
     model = options.get("model", "dfp")
     preset = PRESETS[model]

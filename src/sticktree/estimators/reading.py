@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
-from sticktree.checks import check_not_infinite, check_observed
+from sticktree.checks import check_not_infinite
 from sticktree.data import Table, read_table
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
@@ -86,8 +86,6 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
             estimator, X, dtype=np.float64, order="C", reset=reset, ensure_all_finite=False
         )
         check_not_infinite("X", X)
-        if reset:
-            check_observed("X", X)
     else:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not reset:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.errors import ParameterError
-from sticktree.present.words import shortened
+from sticktree.present.table import shortened
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:

@@ -117,7 +117,8 @@ class Posterior:
         the model's own parameters that are traced, and the mean level at which tracked pairs of
         rows meet.
         """
-        kept = [chain[: self.n_draws] for chain in self.chains]
+        n_draws, depth = self.n_draws, self.depth
+        kept = [chain[:n_draws] for chain in self.chains]
 
         def collect(value: Any) -> npt.NDArray[Any]:
             return np.array([[value(draw) for draw in chain] for chain in kept])
@@ -127,7 +128,7 @@ class Posterior:
 
         return {
             "log_joint": collect(lambda draw: draw.log_joint),
-            "nodes": collect(lambda draw: draw.nodes_per_level(self.depth)),
+            "nodes": collect(lambda draw: draw.nodes_per_level(depth)),
             "concentration": collect(lambda draw: draw.concentration),
             "discount": collect(lambda draw: draw.discount),
             **{name: parameter(name) for name in self.draws[0].traced},

@@ -23,8 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.errors import ParameterError
-from sticktree.present.table import Table, Trait
-from sticktree.present.words import draws_in_words, many
+from sticktree.present.table import Table, Trait, draws_in_words, many
 
 if TYPE_CHECKING:
     from sticktree.fit import Fit

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.present.findings import Findings
+from sticktree.present.table import draws_in_words, many
 from sticktree.present.terminal import printable, tree_text
-from sticktree.present.words import draws_in_words, many
 
 if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior

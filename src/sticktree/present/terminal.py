@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sticktree.present.findings import Findings
-from sticktree.present.words import many, shortened
+from sticktree.present.table import many, shortened
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
 from sticktree.tree.structure import ROOT, format_index

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sticktree.posterior.draws import Diagnosis, Posterior, agreement, r_hat_text, scalar_name
 from sticktree.posterior.tree_space import tree_space
 from sticktree.present.findings import Findings
-from sticktree.present.words import many, number, shortened
+from sticktree.present.table import many, number, shortened
 from sticktree.report.branches import Branches
 from sticktree.report.cloud import cloud
 from sticktree.report.markup import attribute, packed, packed_column, pairs_table, plain, table
