@@ -62,9 +62,9 @@ def training_data(
         chunks, array = "a table that is read in chunks", "an array in memory"
         _check_outside(estimator, sample_weight, algorithm, chunks, array)
         return _of_chunks(estimator, X, scaling)
-    table = read_rows(estimator, X, reset=last is None)
+    names, table = row_names(X), read_rows(estimator, X, reset=last is None)
     return TrainingData.of_table(
-        table, sample_weight, estimator.standardize, algorithm, scaling, row_names(X)
+        table, sample_weight, estimator.standardize, algorithm, scaling, names
     )
 
 

@@ -154,7 +154,7 @@ def sample(
     If joblib is configured to use processes, and ``training`` is what the chains were started on,
     in memory, runs are swept there, and watched after each leg.
     """
-    if training is not None and training.in_memory and processes_wanted():
+    if processes_wanted() and training is not None and training.in_memory:
         return sample_in_processes(runs, schedule, training, watch)
     stop = threading.Event()
 

@@ -67,7 +67,7 @@ def test_names_and_codes_are_distinct_and_gaussian_columns_come_first():
     for name, likelihood in LIKELIHOODS.items():
         assert likelihood.name == name
         # What is not modelled has no coordinates, and the other way round.
-        assert (likelihood.kernels is None) == (likelihood.width(3) == 0)
+        assert (likelihood.kernels is None) == (likelihood.width == 0)
 
 
 def test_every_modelled_kind_is_in_the_joint_test_of_sweeps():

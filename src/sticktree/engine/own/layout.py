@@ -51,7 +51,10 @@ def layout_of(model: Model, n_columns: int) -> Layout:
     if model.hyper_prior is not None:
         mean, given = model.hyper_prior
         deviation = np.where(deviation > 0.0, given, 0.0)
-    width = [kind.width(column.n_categories) for kind, column in zip(kinds, columns, strict=True)]
+    width = [
+        column.n_categories if kind.width is None else kind.width
+        for kind, column in zip(kinds, columns, strict=True)
+    ]
     return Layout(columns, width, mean, deviation)
 
 

@@ -179,7 +179,7 @@ BINOMIAL = ColumnKind(
 )
 TRIALS = ColumnKind(
     "trials",
-    Likelihood("trials", width=lambda n_categories: 0),
+    Likelihood("trials", width=0),
     encode=lambda cells, _: counts(cells, "trials"),
     decode=lambda values, _: whole(values),
     is_declared=False,

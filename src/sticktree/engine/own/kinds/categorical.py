@@ -224,7 +224,7 @@ CATEGORICAL = ColumnKind(
         kernels=Kernels(_expect, _add, _evidence, _predict, _constants, _approximate),
         mean=_likeliest,
         sample=_sample,
-        width=lambda n_categories: n_categories,
+        width=None,
         has_codes=True,
     ),
     encode=_encoded,

@@ -83,8 +83,8 @@ class Likelihood:
         has a row of weights for each mixture, ``trials`` a number for each if the kind has them.
     sample : callable or None
         ``sample(leaves, trials, rng)`` draws an entry from the predictive of each leaf.
-    width : callable
-        Returns the number of coordinates of φ, given that of the categories.
+    width : int or None
+        The number of coordinates of φ; None is one for each category.
     is_continuous : bool
         Whether values are standardised and may share the noise of all leaves; the engine for many
         rows takes such columns alone.
@@ -98,7 +98,7 @@ class Likelihood:
     kernels: Kernels | None = None
     mean: Callable[[LeafColumn, FloatArray, FloatArray], FloatArray] | None = None
     sample: Callable[[LeafColumn, FloatArray, np.random.Generator], FloatArray] | None = None
-    width: Callable[[int], int] = lambda n_categories: 1
+    width: int | None = 1
     is_continuous: bool = False
     has_codes: bool = False
 
