@@ -9,8 +9,8 @@ import pytest
 from sticktree import Tree
 from sticktree.posterior import expected_loss, flat_clustering, labels_at
 from sticktree.posterior.clusterings import as_clusterings, expected_losses, scale
-from sticktree.posterior.flat import _Table, cut_of_least_loss, number_clusters, search
-from sticktree.posterior.reseating import merge, relabel, sweep, value
+from sticktree.posterior.flat import cut_of_least_loss, number_clusters, search
+from sticktree.posterior.reseating import Table, merge, relabel, sweep, value
 from sticktree.processes import set_partitions
 from tests.support.trees import SHAPES, random_tree
 
@@ -243,7 +243,7 @@ LOSSES = ["vi", "binder"]
 
 
 def table_of(draws, labels, loss, n_slots=12):
-    table = _Table(as_clusterings(draws), loss, n_slots, None, np.random.default_rng(0))
+    table = Table(as_clusterings(draws), loss, n_slots, None, np.random.default_rng(0))
     relabel(table.seats, labels.astype(np.int32))
     return table
 

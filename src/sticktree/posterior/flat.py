@@ -58,9 +58,6 @@ SETTLED = 1e-4
 N_RANDOM = 8
 """Starts in which data take their seats one after another in random order."""
 
-ROUNDING = 1e-9
-"""A fall of the sum by less is rounding."""
-
 
 def flat_clustering(
     labels_of_draws: npt.ArrayLike,
@@ -286,7 +283,9 @@ def search(
         return [found for z in islice(right, 1) for found in _search_nearby(draws, loss, z, fixed)]
     if n_used < n_draws:
         draws = draws[spread(range(n_draws), n_used)]
-    table = _Table(draws, loss, n_slots, n_clusters, rng)
+    from sticktree.posterior.reseating import Table
+
+    table = Table(draws, loss, n_slots, n_clusters, rng)
     nowhere = np.full(n_data, NULL, dtype=np.int32)
     n_sweeps = min(MAX_SWEEPS, max_steps / steps)
     every = [*starts, *[nowhere] * N_RANDOM][: max(1, int(n_sweeps / START_SWEEPS))]
@@ -297,14 +296,14 @@ def _search_nearby(draws: IntArray, loss: Loss, start: IntArray, fixed: bool) ->
     """Return what is found if data look at nearby clusters only; nothing if it is too much."""
     n_draws, n_data = draws.shape
     n_now = int(start.max()) + 1
-    first = _first_rows(draws)
+    from sticktree.posterior.reseating import counts_of, first_rows, neighbours, sweep_nearby
+
+    first = first_rows(draws)
     n_sweeps = int(min(NEAR_STEPS // (n_draws * n_data * N_NEAR), MAX_NEAR_SWEEPS))
     tables = int(first[-1]) * n_now
     too_much = n_sweeps < 1 or tables > MAX_COUNTS or tables * n_now > NEAR_STEPS
     if n_now < 2 or too_much:
         return []
-    from sticktree.posterior.reseating import counts_of, neighbours, sweep_nearby
-
     labels, delta = start.copy(), np.diff(growth(loss, n_data))
     size, shared = counts_of(labels, draws, first, n_now)
     for _ in range(n_sweeps):
@@ -313,102 +312,3 @@ def _search_nearby(draws: IntArray, loss: Loss, start: IntArray, fixed: bool) ->
         if n_moved <= SETTLED * n_data:
             break
     return [labels]
-
-
-def _first_rows(draws: IntArray) -> IntArray:
-    """Return where the clusters of each draw begin if all draws are numbered consecutively."""
-    return np.concatenate([[0], np.cumsum(draws.max(axis=1) + 1)]).astype(np.int32)
-
-
-class _Table:
-    """The counts of one clustering against all draws, and the steps of the search on it."""
-
-    def __init__(
-        self,
-        draws: IntArray,
-        loss: Loss,
-        n_slots: int,
-        n_clusters: int | None,
-        rng: np.random.Generator,
-    ) -> None:
-        from sticktree.posterior import reseating
-
-        self.kernels = reseating
-        first = _first_rows(draws)
-        n_data = draws.shape[1]
-        self.draws = draws
-        self.seats = reseating.Seats(
-            labels=np.full(n_data, NULL, dtype=np.int32),
-            size=np.zeros(n_slots, dtype=np.int32),
-            shared=np.zeros((first[-1], n_slots), dtype=np.int32),
-            row=np.ascontiguousarray((draws + first[:-1, None]).T),
-        )
-        self.growth = growth(loss, n_data)
-        # One entry more than data: the sweep looks up what an N + 1st datum would add to a cluster
-        # of all, though the result is not used.
-        self.delta = np.diff(growth(loss, n_data + 1))
-        self.n_clusters = n_clusters
-        self.rng = rng
-        self.sweeps_left = 0.0
-
-    def descend(self, start: IntArray, n_sweeps: float) -> IntArray:
-        """Go down from a start as far as the steps lead, with about ``n_sweeps`` sweeps."""
-        self.sweeps_left = n_sweeps
-        self.kernels.relabel(self.seats, start)
-        if (start == NULL).any():
-            self._sweep(np.arange(start.size), fixed=False)
-        self._reach_number()
-        value = np.inf
-        while self._value() < value - ROUNDING and self.sweeps_left > 0:
-            value = self._value()
-            self._settle()
-            if self.n_clusters is None:
-                self.kernels.merge(self.seats, self.growth, NULL)
-            self._seat_anew()
-        return self.seats.labels.copy()
-
-    def _value(self) -> float:
-        return self.kernels.value(self.seats, self.growth)
-
-    def _sweep(self, data: npt.NDArray[np.integer], fixed: bool) -> bool:
-        """Sweep once over some data in random order; return whether anything changed."""
-        self.sweeps_left -= data.size / self.seats.labels.size
-        order = self.rng.permutation(data).astype(np.int32)
-        return self.kernels.sweep(self.seats, order, self.delta, fixed) > 0
-
-    def _settle(self) -> None:
-        """Sweep until no datum wants to move."""
-        everything = np.arange(self.seats.labels.size)
-        while self._sweep(everything, self.n_clusters is not None) and self.sweeps_left > 0:
-            pass
-
-    def _seat_anew(self) -> None:
-        """Take clusters apart one at a time, seat their data anew, and undo what does not help."""
-        for k in self.rng.permutation(np.flatnonzero(self.seats.size)):
-            if self.sweeps_left <= 0:
-                break
-            value, before = self._value(), self.seats.labels.copy()
-            members = np.flatnonzero(before == k)
-            self.kernels.relabel(self.seats, np.where(before == k, np.int32(NULL), before))
-            self._sweep(members, fixed=False)
-            self._reach_number()
-            self._settle()
-            if self._value() > value - ROUNDING:
-                self.kernels.relabel(self.seats, before)
-
-    def _reach_number(self) -> None:
-        """Merge clusters, or take data out of them, until there are as many as there should be."""
-        from sticktree.posterior.counting import shares_of_company
-
-        if self.n_clusters is None:
-            return
-        n_now = np.count_nonzero(self.seats.size)
-        if n_now > self.n_clusters:
-            self.kernels.merge(self.seats, self.growth, self.n_clusters)
-        for _ in range(self.n_clusters - n_now):
-            # Whoever belongs least where it is opens a cluster.
-            labels = self.seats.labels.copy()
-            share = shares_of_company(labels, self.draws)
-            share[self.seats.size[labels] == 1] = np.inf
-            labels[np.argmin(share)] = np.argmin(self.seats.size)
-            self.kernels.relabel(self.seats, labels)

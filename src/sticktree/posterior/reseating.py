@@ -1,4 +1,4 @@
-"""Kernels of the search for a clustering: data change clusters while the expected loss falls.
+"""The search for a clustering: data change clusters while the expected loss falls.
 
 ``shared[r, k]`` is how many data of cluster k are in cluster r of a draw; rows r number the
 clusters of all draws one after another, and ``row[i, s]`` is where datum i is in draw s. For a
@@ -19,10 +19,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.jit import inlined, jit
+from sticktree.posterior.clusterings import Loss
+from sticktree.posterior.clusterings import growth as growth_of
+from sticktree.posterior.counting import shares_of_company
 from sticktree.tree.arrays import NULL
+
+ROUNDING = 1e-9
+"""A fall of the sum by less is rounding."""
 
 
 class Seats(NamedTuple):
@@ -268,3 +275,100 @@ def sweep_nearby(
             labels[i] = best
             n_moved += 1
     return n_moved
+
+
+# ---- the search ----------------------------------------------------------------------------------
+
+
+def first_rows(draws: IntArray) -> IntArray:
+    """Return where the clusters of each draw begin if all draws are numbered consecutively."""
+    return np.concatenate([[0], np.cumsum(draws.max(axis=1) + 1)]).astype(np.int32)
+
+
+class Table:
+    """The counts of one clustering against all draws, and the steps of the search on it."""
+
+    def __init__(
+        self,
+        draws: IntArray,
+        loss: Loss,
+        n_slots: int,
+        n_clusters: int | None,
+        rng: np.random.Generator,
+    ) -> None:
+        first = first_rows(draws)
+        n_data = draws.shape[1]
+        self.draws = draws
+        self.seats = Seats(
+            labels=np.full(n_data, NULL, dtype=np.int32),
+            size=np.zeros(n_slots, dtype=np.int32),
+            shared=np.zeros((first[-1], n_slots), dtype=np.int32),
+            row=np.ascontiguousarray((draws + first[:-1, None]).T),
+        )
+        self.growth = growth_of(loss, n_data)
+        # One entry more than data: the sweep looks up what an N + 1st datum would add to a cluster
+        # of all, though the result is not used.
+        self.delta = np.diff(growth_of(loss, n_data + 1))
+        self.n_clusters = n_clusters
+        self.rng = rng
+        self.sweeps_left = 0.0
+
+    def descend(self, start: IntArray, n_sweeps: float) -> IntArray:
+        """Go down from a start as far as the steps lead, with about ``n_sweeps`` sweeps."""
+        self.sweeps_left = n_sweeps
+        relabel(self.seats, start)
+        if (start == NULL).any():
+            self._sweep(np.arange(start.size), fixed=False)
+        self._reach_number()
+        value = np.inf
+        while self._value() < value - ROUNDING and self.sweeps_left > 0:
+            value = self._value()
+            self._settle()
+            if self.n_clusters is None:
+                merge(self.seats, self.growth, NULL)
+            self._seat_anew()
+        return self.seats.labels.copy()
+
+    def _value(self) -> float:
+        return value(self.seats, self.growth)
+
+    def _sweep(self, data: npt.NDArray[np.integer], fixed: bool) -> bool:
+        """Sweep once over some data in random order; return whether anything changed."""
+        self.sweeps_left -= data.size / self.seats.labels.size
+        order = self.rng.permutation(data).astype(np.int32)
+        return sweep(self.seats, order, self.delta, fixed) > 0
+
+    def _settle(self) -> None:
+        """Sweep until no datum wants to move."""
+        everything = np.arange(self.seats.labels.size)
+        while self._sweep(everything, self.n_clusters is not None) and self.sweeps_left > 0:
+            pass
+
+    def _seat_anew(self) -> None:
+        """Take clusters apart one at a time, seat their data anew, and undo what does not help."""
+        for k in self.rng.permutation(np.flatnonzero(self.seats.size)):
+            if self.sweeps_left <= 0:
+                break
+            value, before = self._value(), self.seats.labels.copy()
+            members = np.flatnonzero(before == k)
+            relabel(self.seats, np.where(before == k, np.int32(NULL), before))
+            self._sweep(members, fixed=False)
+            self._reach_number()
+            self._settle()
+            if self._value() > value - ROUNDING:
+                relabel(self.seats, before)
+
+    def _reach_number(self) -> None:
+        """Merge clusters, or take data out of them, until there are as many as there should be."""
+        if self.n_clusters is None:
+            return
+        n_now = np.count_nonzero(self.seats.size)
+        if n_now > self.n_clusters:
+            merge(self.seats, self.growth, self.n_clusters)
+        for _ in range(self.n_clusters - n_now):
+            # Whoever belongs least where it is opens a cluster.
+            labels = self.seats.labels.copy()
+            share = shares_of_company(labels, self.draws)
+            share[self.seats.size[labels] == 1] = np.inf
+            labels[np.argmin(share)] = np.argmin(self.seats.size)
+            relabel(self.seats, labels)
