@@ -186,7 +186,7 @@ def test_columns_without_a_value_are_named():
         fit(data)
     with pytest.raises(ValueError, match="only missing ones in columns 'a', 'c'; remove"):
         fit(pd.DataFrame(data, columns=["a", "b", "c"]))
-    with pytest.raises(ValueError, match="only NaN in column 1;"):
+    with pytest.raises(ValueError, match="only missing ones in column 1;"):
         fit(np.column_stack([complete()[:, 0], np.full(40, NAN)]), standardize=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ class Draw:
         Number of rows at or below each node; None if ``leaf`` tells.
     meeting_level : float or None
         Mean level at which the rows of :func:`tracked_pairs` meet; None if ``leaf`` tells.
+    labelled : bool
+        Whether the draw has kept where each row sits.
     """
 
     leaf: npt.NDArray[Any]
@@ -59,9 +61,10 @@ class Draw:
     n_data: int = NULL
     counts: npt.NDArray[np.int64] | None = None
     meeting_level: float | None = None
+    labelled: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """Fill in the number of rows, or say that it is not that of the labels."""
+        """Fill in the number of rows, or raise if it is not that of the labels."""
         if self.n_data == NULL:
             object.__setattr__(self, "n_data", int(self.leaf.size))
         elif self.leaf.size not in (0, self.n_data):
@@ -69,11 +72,7 @@ class Draw:
                 f"leaf must have an entry for each of {self.n_data} rows, or none, got "
                 f"{self.leaf.size}"
             )
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the draw has kept where each row sits."""
-        return self.leaf.size == self.n_data
+        object.__setattr__(self, "labelled", self.leaf.size == self.n_data)
 
     def without_labels(self) -> Draw:
         """Return the draw without its labels, but with what convergence is judged by.
