@@ -10,7 +10,7 @@ import pytest
 
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.counting import recount
+from sticktree.engine.own.densities import recount
 from tests.engine.own.test_chain import engine_model
 from tests.engine.own.test_twin import model_of
 from tests.support.own import engine, twin

@@ -12,8 +12,8 @@ from scipy import stats
 
 from sticktree import Tree
 from sticktree.engine.common.random import random_state
-from sticktree.engine.own.counting import recount
 from sticktree.engine.own.covariances import covariance_sweep, impute
+from sticktree.engine.own.densities import recount
 from sticktree.engine.own.hyper import hyper_sweep
 from sticktree.engine.own.nodes import node_sweep, variance_sweep
 from sticktree.engine.own.state import LOG_PSI, PHI

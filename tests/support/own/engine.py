@@ -6,9 +6,9 @@ import numpy as np
 
 from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR
 from sticktree.engine.common.sampler import tree_of
-from sticktree.engine.own.counting import recount
 from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.datum import move_data
+from sticktree.engine.own.densities import recount
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.kinds.dispatch import constants
 from sticktree.engine.own.kinds.gaussian import log_lower_gamma

@@ -15,7 +15,7 @@ from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Sums
 from sticktree.engine.chain import Move
 from sticktree.engine.common.links import ALIVE, MADE
 from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.counting import load_tree, take_sums
+from sticktree.engine.own.densities import load_tree, take_sums
 from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep

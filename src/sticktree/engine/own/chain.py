@@ -10,9 +10,9 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move
 from sticktree.engine.common.random import random_state
-from sticktree.engine.own.counting import leave_one_out, recount
 from sticktree.engine.own.covariances import impute
 from sticktree.engine.own.datum import move_data
+from sticktree.engine.own.densities import leave_one_out, recount
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.layout import empty_state, layout_of
 from sticktree.engine.own.noise import OwnNoise

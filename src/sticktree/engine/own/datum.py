@@ -130,7 +130,7 @@ def _share(state: State, node: int, d: float) -> float:
 
 
 @inlined
-def _opening(state: State, node: int, d: float) -> float:
+def opening(state: State, node: int, d: float) -> float:
     """Return the probability that a datum which comes to a node opens a branch there."""
     alpha = state.levels[state.nodes[node].level].alpha
     if state.nodes[node].n == 0:  # in an empty tree there is no choice, and n + α may be 0
@@ -151,7 +151,7 @@ def set_paths(state: State) -> float:
             above = state.nodes[node].parent
             state.nodes[node].path = state.nodes[above].path * _share(state, node, d)
         if state.nodes[node].level < last:
-            fresh += state.nodes[node].path * _opening(state, node, d)
+            fresh += state.nodes[node].path * opening(state, node, d)
     return fresh
 
 
@@ -167,7 +167,7 @@ def draw_chain(state: State, at: int, chain: FloatArray, rng: RandomState) -> No
 
 
 @linked
-def _draw_place(state: State, fresh: float, rng: RandomState) -> int:
+def draw_place(state: State, fresh: float, rng: RandomState) -> int:
     """Draw where a branch with inner nodes of its own starts."""
     d, last = state.scalars[DISCOUNT], state.levels.size - 2
     point, chosen = uniform(rng) * fresh, ROOT
@@ -175,14 +175,14 @@ def _draw_place(state: State, fresh: float, rng: RandomState) -> int:
         node = state.order[k]
         if state.nodes[node].level < last:
             chosen = node
-            point -= state.nodes[node].path * _opening(state, node, d)
+            point -= state.nodes[node].path * opening(state, node, d)
             if point < 0.0:
                 break
     return chosen
 
 
 @linked
-def _lend(state: State, spare: int, chain: FloatArray) -> int:
+def lend(state: State, spare: int, chain: FloatArray) -> int:
     """Make a spare row the last inner node of a chain; return its number."""
     node, last = state.nodes.size - SPARE + spare, state.levels.size - 2
     state.nodes[node].level = last
@@ -224,7 +224,7 @@ def _choose(
             continue
         weight = state.nodes[node].path
         if level < depth:
-            weight *= _opening(state, node, d)
+            weight *= opening(state, node, d)
         start = _race(weight, rng)
         if plain:
             value = start + log_predictive_plain(state, node, i, best - start)
@@ -235,86 +235,11 @@ def _choose(
     if fresh > 0.0:
         for k in range(AUXILIARY):
             if k >= kept:
-                places[k] = _draw_place(state, fresh, rng)
+                places[k] = draw_place(state, fresh, rng)
                 draw_chain(state, places[k], chains[k], rng)
             start = _race(fresh / AUXILIARY, rng)
-            node = _lend(state, 0, chains[k])
+            node = lend(state, 0, chains[k])
             value = start + log_predictive(state, node, i, gaps, best - start)
             if value > best:
                 best, chosen, which = value, places[k], k
     return chosen, which
-
-
-@linked
-def weigh_all(state: State, i: int, rng: RandomState, n_fresh: int) -> float:
-    """Return the log predictive density of a datum that is not in the tree, over all places.
-
-    Branches with inner nodes of their own are averaged over ``n_fresh`` draws.
-    """
-    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
-    gaps = has_gaps(state, i)
-    fresh = set_paths(state)
-    largest, total = -math.inf, 0.0
-    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
-    for k in range(state.sizes[ALIVE] + (n_fresh if fresh > 0.0 else 0)):
-        if k < state.sizes[ALIVE]:
-            node = state.order[k]
-            if state.nodes[node].level < depth - 1:
-                continue
-            weight = state.nodes[node].path
-            if state.nodes[node].level < depth:
-                weight *= _opening(state, node, d)
-        else:
-            weight = fresh / n_fresh
-            draw_chain(state, _draw_place(state, fresh, rng), chain, rng)
-            node = _lend(state, 0, chain)
-        value = math.log(weight) + log_predictive(state, node, i, gaps, largest - 50.0)
-        if value > largest:
-            total = total * math.exp(largest - value) + 1.0
-            largest = value
-        else:
-            total += math.exp(value - largest)
-    return largest + math.log(total)
-
-
-@jit
-def weigh_rows(
-    state: State, rng: RandomState
-) -> tuple[Index, Index, Index, FloatArray, FloatArray]:
-    """Return the components of the predictive mixture, and the log weight of each for all data.
-
-    That is: the node each hangs on or is, the level where it starts, its row among the leaves, its
-    probability, and log probability × density for every row of the state's data, none of which need
-    be in the tree. As many branches as there are spare rows stand for those with inner nodes of
-    their own.
-    """
-    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
-    fresh = set_paths(state)
-    size = SPARE - 1 if fresh > 0.0 else 0
-    for k in range(state.sizes[ALIVE]):
-        size += state.nodes[state.order[k]].level >= depth - 1
-    node, level = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    leaf, weight = np.empty(size, dtype=np.int64), np.empty(size)
-    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
-    c = 0
-    for k in range(state.sizes[ALIVE]):
-        at = state.order[k]
-        if state.nodes[at].level < depth - 1:
-            continue
-        node[c], level[c], leaf[c], weight[c] = at, state.nodes[at].level, at, state.nodes[at].path
-        if level[c] < depth:
-            weight[c] *= _opening(state, at, d)
-        c += 1
-    for k in range(size - c):
-        at = _draw_place(state, fresh, rng)
-        draw_chain(state, at, chain, rng)
-        node[c], level[c] = at, state.nodes[at].level
-        leaf[c], weight[c] = _lend(state, k, chain), fresh / (SPARE - 1)
-        c += 1
-    values = np.empty((state.data.shape[0], size))
-    for i in range(values.shape[0]):
-        gaps = has_gaps(state, i)
-        for c in range(size):
-            density = log_predictive(state, leaf[c], i, gaps, -math.inf)
-            values[i, c] = math.log(weight[c]) + density
-    return node, level, leaf, weight, values

@@ -17,8 +17,8 @@ from sticktree.engine.common.links import (
 )
 from sticktree.engine.common.priors import log_inverse_gamma
 from sticktree.engine.common.sampler import Sampler
-from sticktree.engine.own.counting import log_likelihood
 from sticktree.engine.own.covariances import covariance_sweep
+from sticktree.engine.own.densities import log_likelihood
 from sticktree.engine.own.hyper import hyper_sweep, settle
 from sticktree.engine.own.layout import Layout
 from sticktree.engine.own.nodes import log_density_of_nodes, node_sweep, variance_sweep

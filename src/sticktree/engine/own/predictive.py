@@ -17,8 +17,13 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import DISCOUNT, FACTOR, Index
 from sticktree.engine.common.random import random_state
 from sticktree.engine.draw import Draw
-from sticktree.engine.own.counting import leave_one_out, load_tree, recount, take_sums
-from sticktree.engine.own.datum import weigh_rows
+from sticktree.engine.own.densities import (
+    leave_one_out,
+    load_tree,
+    recount,
+    take_sums,
+    weigh_rows,
+)
 from sticktree.engine.own.kinds import LIKELIHOODS, LeafColumn
 from sticktree.engine.own.kinds.gaussian import sample_together
 from sticktree.engine.own.kinds.wishart import t_of_missing

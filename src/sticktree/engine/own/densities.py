@@ -1,15 +1,19 @@
-"""A state filled from a draw: its tree, and what leaves know of their data.
+"""A state filled from a draw, and the densities of rows under it.
 
-That is counted row by row, or taken from sums. Then rows are left out of it one by one.
+What leaves know of their data is counted row by row, or taken from sums. Densities are of the rows
+in the tree, all together or each given the others, and of new ones.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import (
     ALIVE,
+    DISCOUNT,
     FREE,
     MADE,
     ROOT,
@@ -20,21 +24,30 @@ from sticktree.engine.common.links import (
     list_nodes,
 )
 from sticktree.engine.common.random import RandomState
-from sticktree.engine.own.datum import enter, take_out, weigh_all
+from sticktree.engine.own.datum import (
+    draw_chain,
+    draw_place,
+    enter,
+    lend,
+    opening,
+    set_paths,
+    take_out,
+)
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.kinds.dispatch import constants
-from sticktree.engine.own.leaves import clear, count, log_evidence
+from sticktree.engine.own.leaves import clear, count, has_gaps, log_evidence, log_predictive
 from sticktree.engine.own.state import (
     COUNT,
     FORM,
     FULL,
     OUTER,
+    SPARE,
     SQUARES,
     TOTAL,
     State,
 )
 from sticktree.engine.own.structure import make_node
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
@@ -135,3 +148,78 @@ def log_likelihood(state: State) -> float:
     for d in range(state.columns.size):
         value += constants(state, d)
     return value
+
+
+@linked
+def weigh_all(state: State, i: int, rng: RandomState, n_fresh: int) -> float:
+    """Return the log predictive density of a datum that is not in the tree, over all places.
+
+    Branches with inner nodes of their own are averaged over ``n_fresh`` draws.
+    """
+    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    gaps = has_gaps(state, i)
+    fresh = set_paths(state)
+    largest, total = -math.inf, 0.0
+    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
+    for k in range(state.sizes[ALIVE] + (n_fresh if fresh > 0.0 else 0)):
+        if k < state.sizes[ALIVE]:
+            node = state.order[k]
+            if state.nodes[node].level < depth - 1:
+                continue
+            weight = state.nodes[node].path
+            if state.nodes[node].level < depth:
+                weight *= opening(state, node, d)
+        else:
+            weight = fresh / n_fresh
+            draw_chain(state, draw_place(state, fresh, rng), chain, rng)
+            node = lend(state, 0, chain)
+        value = math.log(weight) + log_predictive(state, node, i, gaps, largest - 50.0)
+        if value > largest:
+            total = total * math.exp(largest - value) + 1.0
+            largest = value
+        else:
+            total += math.exp(value - largest)
+    return largest + math.log(total)
+
+
+@jit
+def weigh_rows(
+    state: State, rng: RandomState
+) -> tuple[Index, Index, Index, FloatArray, FloatArray]:
+    """Return the components of the predictive mixture, and the log weight of each for all data.
+
+    That is: the node each hangs on or is, the level where it starts, its row among the leaves, its
+    probability, and log probability × density for every row of the state's data, none of which need
+    be in the tree. As many branches as there are spare rows stand for those with inner nodes of
+    their own.
+    """
+    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    fresh = set_paths(state)
+    size = SPARE - 1 if fresh > 0.0 else 0
+    for k in range(state.sizes[ALIVE]):
+        size += state.nodes[state.order[k]].level >= depth - 1
+    node, level = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    leaf, weight = np.empty(size, dtype=np.int64), np.empty(size)
+    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
+    c = 0
+    for k in range(state.sizes[ALIVE]):
+        at = state.order[k]
+        if state.nodes[at].level < depth - 1:
+            continue
+        node[c], level[c], leaf[c], weight[c] = at, state.nodes[at].level, at, state.nodes[at].path
+        if level[c] < depth:
+            weight[c] *= opening(state, at, d)
+        c += 1
+    for k in range(size - c):
+        at = draw_place(state, fresh, rng)
+        draw_chain(state, at, chain, rng)
+        node[c], level[c] = at, state.nodes[at].level
+        leaf[c], weight[c] = lend(state, k, chain), fresh / (SPARE - 1)
+        c += 1
+    values = np.empty((state.data.shape[0], size))
+    for i in range(values.shape[0]):
+        gaps = has_gaps(state, i)
+        for c in range(size):
+            density = log_predictive(state, leaf[c], i, gaps, -math.inf)
+            values[i, c] = math.log(weight[c]) + density
+    return node, level, leaf, weight, values
