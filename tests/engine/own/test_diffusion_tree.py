@@ -4,7 +4,6 @@ Chi-square tests with false-alarm rate 1e-4, of draws so far apart that they cou
 """
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,14 +72,7 @@ def test_chain_has_the_prior_of_the_restaurant_and_a_proper_predictive(depth, di
     now = engine.setting_in(state, setting)
     difference = now.law.log_prob(tree) - replace(now, less_discount=False).law.log_prob(tree)
     assert chain.log_prior() - plain.log_prior() == pytest.approx(difference, abs=1e-9)
-    draw = SimpleNamespace(
-        tree=tree,
-        parameters=chain.parameters(),
-        concentration=c,
-        discount=d,
-        log_joint=chain.log_joint(),
-    )
-    (predictive,) = predictives([draw], data, model)
+    (predictive,) = predictives([chain.draw()], data, model)
     assert predictive.weight.sum() == pytest.approx(1, abs=1e-12)
     leaves = predictive.level == depth
     reach = now.law.next_datum(tree).reach[predictive.node[leaves]]

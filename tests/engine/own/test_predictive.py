@@ -1,7 +1,5 @@
 """The predictive mixture of a draw: a density, draws from it, and all its margins agree."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -30,14 +28,7 @@ def fitted(kinds, form, depth, floor=0.0, gaps=0.1):
     chain = ColumnsChain(data, model, rng)
     for _ in range(10):
         chain.sweep()
-    draw = SimpleNamespace(
-        tree=chain.tree(),
-        parameters=chain.parameters(),
-        concentration=chain.concentration,
-        discount=chain.discount,
-        log_joint=chain.log_joint(),
-    )
-    (predictive,) = predictives([draw], data, model)
+    (predictive,) = predictives([chain.draw()], data, model)
     return chain, predictive, priors
 
 

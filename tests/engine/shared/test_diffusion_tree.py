@@ -3,8 +3,6 @@
 Chi-square tests with false-alarm rate 1e-4, of draws so far apart that they count as independent.
 """
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -101,10 +99,7 @@ def test_chain_has_the_prior_of_the_restaurant_and_a_proper_predictive(discount,
     assert (chain.state.scalars[DISCOUNT] == 0.5) == (discount == 0.5)
     of_tree = chain.log_prior() - chain._log_prior_covariance()
     assert of_tree == pytest.approx(law_of(c, d).log_prob(chain.tree().expanded()), abs=1e-10)
-    draw = SimpleNamespace(
-        tree=chain.tree(), parameters=chain.parameters(), concentration=c, discount=d
-    )
-    (predictive,) = predictives([draw], data, chain.model)
+    (predictive,) = predictives([chain.draw()], data, chain.model)
     assert predictive.mixture.weight.sum() == pytest.approx(1, abs=1e-12)
     assert (predictive.mixture.weight >= 0).all()
     np.testing.assert_allclose(predictive.leave_one_out(), chain.leave_one_out(), atol=1e-9)
