@@ -4,13 +4,13 @@ Statistical checks have a false-alarm rate of 1e-4 each.
 """
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.common.links import DISCOUNT, FACTOR
-from sticktree.engine.draw import Draw
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.predictive import predictives
 from sticktree.engine.shared.regraft import regraft_sweep
@@ -150,7 +150,7 @@ def test_predictions_need_no_rows(blobs, rows_of):
     model = Model(np.array([0.4, 0.7]), covariance_type="full")
     draw = run(rows_of(blobs), model, 5)
     kept = {k: v for k, v in draw.parameters.items() if not k.startswith("sums_")}
-    plain = Draw(**{**vars(draw), "parameters": kept})
+    plain = replace(draw, parameters=kept)
     x = np.random.default_rng(0).normal(size=(20, 2))
     x[0, 0] = np.nan
     (from_sums,) = predictives([draw], blobs[:0], model)
