@@ -88,7 +88,7 @@ class DFPMixture(FittedMixture):
     n_chains : int, default=4
         The number of independent chains.
     n_warmup : int, default=1000
-        The first sweeps of each chain, which are thrown away. On Glass, chains need up to a
+        The first sweeps of each chain, which are discarded. On Glass, chains need up to a
         thousand sweeps to meet.
     n_draws : int, default=1000
         The number of draws that are kept of each chain. A draw takes a few bytes per row: about a

@@ -241,7 +241,7 @@ PARAMETERS = {parameter.name: parameter for parameter in (
     Parameter("n_chains", 4, _whole(1),
               "the number of independent chains", "chains", "K"),
     Parameter("n_warmup", 1000, _whole(0),
-              "the first sweeps of each chain, which are thrown away", "warmup", "N"),
+              "the first sweeps of each chain, which are discarded", "warmup", "N"),
     Parameter("n_draws", 1000, _whole(1),
               "the number of draws that are kept of each chain", "draws", "N",
               changes_draws=False),

@@ -44,8 +44,8 @@ def consensus_tree(
 
     With more than ``max_exact`` rows, those that are together in some draws are groups, at most
     ``max_exact``; each row then joins the group that it is most often with. Groups are clustered
-    like rows, with their sizes, and each is a star of its rows. Nothing of size N × N is built. In
-    ``python -m benchmarks answers`` stands how much that changes.
+    like rows, with their sizes, and each is a star of its rows. Nothing of size N × N is built.
+    ``python -m benchmarks answers`` measures how much that changes.
 
     Parameters
     ----------
