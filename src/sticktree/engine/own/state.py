@@ -7,14 +7,16 @@ rows past the tree are spare: they serve leaves and chains of nodes that are onl
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import Index
 from sticktree.tree.arrays import NULL
+
+if TYPE_CHECKING:  # what is read of a file needs the places below, and no kernels
+    from sticktree.engine.common.links import Index
 
 GAUSSIAN = 0  # the code of Gaussian columns, which may belong together; see kinds
 DIAG, SPHERICAL, FULL = range(3)

@@ -11,12 +11,12 @@ spherical form they have one variance, and in the full form a covariance, for wh
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammainc, gammaincinv
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import Index
 from sticktree.engine.own.kinds.kind import (
     Cells,
     ColumnKind,
@@ -47,6 +47,9 @@ from sticktree.engine.own.state import (
 )
 from sticktree.engine.own.state import GAUSSIAN as CODE
 from sticktree.jit import inlined, linked
+
+if TYPE_CHECKING:
+    from sticktree.engine.common.links import Index
 
 PRECISION = 1e-15
 
