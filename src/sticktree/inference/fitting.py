@@ -15,6 +15,7 @@ from sticktree.checks import FloatArray
 from sticktree.data.training import TrainingData, label_every
 from sticktree.engine.own.kinds import KINDS
 from sticktree.errors import ParameterError
+from sticktree.inference.compiling import compile_for_fit
 from sticktree.inference.parameters import check_level, checked
 from sticktree.inference.runner import (
     Run,
@@ -272,6 +273,8 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
     columns = training.scaling.describe(some, plan.resolution)
     candidates = plan.candidates.models(columns, plan.level)
     model, selection = candidates[0][1], None
+    models = [model for _, model in candidates]
+    compile_for_fit(models, some, training.parallel, plan.progress)
     with one_thread():
         if len(candidates) > 1:
             share = int(PILOT_SHARE * plan.workers.n_chains * schedule.n_sweeps)

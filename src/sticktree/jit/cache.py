@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 from numba import config
+from numba.core import types
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
 
@@ -47,6 +48,10 @@ class KernelCache(FunctionCache):
             if named:
                 self._cache_path = os.path.join(named, f"{PACKAGE.name}-{stamp[:16]}")
         self._cache_file: Any = KernelFiles(self._cache_path, self._impl.filename_base, str(stamp))
+
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Return whether the code for a signature is there."""
+        return self._cache_file.code(self._index_key(sig, target_context.codegen())) is not None
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -83,15 +88,18 @@ class KernelFiles:
             raise
 
     def load(self, key: tuple[Any, ...]) -> Any:
-        """Return the code for a signature, or None."""
+        """Return what was saved for a signature, or None."""
+        code = self.code(key)
+        return None if code is None else pickle.loads(code)
+
+    def code(self, key: tuple[Any, ...]) -> bytes | None:
+        """Return the code for a signature, or None if it is not there, stale or damaged."""
         try:
             content = self.path(key).read_bytes()
         except OSError:
             return None
         code = content[DIGEST:]
-        if content[:DIGEST] != self._digest(key, code):
-            return None
-        return pickle.loads(code)
+        return code if content[:DIGEST] == self._digest(key, code) else None
 
     def flush(self) -> None:
         """Forget everything about the kernel."""
@@ -110,4 +118,11 @@ class KernelFiles:
 
 def _text(key: tuple[Any, ...]) -> str:
     signature, processor, instructions = key
-    return repr((tuple(map(str, signature)), processor, instructions))
+    return repr((tuple(map(_name, signature)), processor, instructions))
+
+
+def _name(kind: Any) -> str:
+    """Return the name of a type; numba's name of a function has its address in memory."""
+    if isinstance(kind, types.Dispatcher):
+        return f"{kind.dispatcher.__module__}.{kind.dispatcher.__qualname__}"
+    return str(kind)
