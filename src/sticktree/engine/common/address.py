@@ -47,7 +47,8 @@ class Addressed:
             if not (array.flags.c_contiguous and array.flags.aligned):
                 raise ValueError(f"{name} of {type(self).__name__} is not in the order of C")
         kinds = tuple((name, array.dtype, array.ndim) for name, array in _arrays(self))
-        return structure_of(f"{type(self).__module__}.{type(self).__name__}", kinds)
+        cls: Any = type(self)
+        return structure_of(cls, kinds)
 
     def __getstate__(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays alone, as those of a copy are elsewhere."""

@@ -16,8 +16,6 @@ from numba.extending import NativeValue, register_model, typeof_impl, unbox
 from numba.np.arrayobj import make_array, populate_array
 from numba.np.numpy_support import from_dtype
 
-from sticktree.engine.common.address import Addressed
-
 Kinds = tuple[tuple[str, np.dtype[Any], int], ...]
 WORD = ir.IntType(types.intp.bitwidth)
 
@@ -40,15 +38,11 @@ class Structure(types.Type):
 
 
 @functools.cache
-def structure_of(name: str, kinds: Kinds) -> Structure:
+def structure_of(cls: type, kinds: Kinds) -> Structure:
     """Return the type of a class that has arrays of these names, dtypes and numbers of axes."""
+    typeof_impl.register(cls)(lambda state, _: state._numba_type_)  # else it is asked for a buffer
     arrays = ((field, types.Array(from_dtype(dtype), ndim, "C")) for field, dtype, ndim in kinds)
-    return Structure(name, tuple(arrays))
-
-
-@typeof_impl.register(Addressed)
-def _type_of(state: Addressed, _: object) -> Structure:
-    return state._numba_type_
+    return Structure(f"{cls.__module__}.{cls.__name__}", tuple(arrays))
 
 
 @register_model(Structure)
