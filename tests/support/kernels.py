@@ -6,8 +6,8 @@ from Python are recorded with the types of their arguments.
 
 import functools
 import sys
-import time
 import warnings
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -24,7 +24,6 @@ class Recorder:
     def __init__(self):
         self.task = ""
         self.calls = {}  # (kernel, arguments in words) → (arguments, tasks)
-        self.seconds = {}
         self.records = {}
         self.skipped = set()
         self.jit = sticktree.jit.jit
@@ -32,7 +31,7 @@ class Recorder:
     def __call__(self, function):
         return Recorded(function, self)
 
-    def note(self, function, arguments, seconds):
+    def note(self, function, arguments):
         kernel = f"{function.__module__}:{function.__qualname__}"
         try:
             described = [describe(argument, self.records) for argument in arguments]
@@ -41,7 +40,6 @@ class Recorder:
             return
         key = kernel, repr(described)
         self.calls.setdefault(key, (described, set()))[1].add(self.task)
-        self.seconds.setdefault(key, seconds)
 
 
 class Recorded:
@@ -53,10 +51,8 @@ class Recorded:
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments):
-        before = time.thread_time()
-        result = self.kernel(*arguments)
-        self.recorder.note(self.function, arguments, time.thread_time() - before)
-        return result
+        self.recorder.note(self.function, arguments)
+        return self.kernel(*arguments)
 
     def __getattr__(self, name):
         return getattr(self.kernel, name)
@@ -89,7 +85,8 @@ def look(mixture):
     mixture.cluster(nested=True)
     mixture.coclustering()
     mixture.meeting_times()
-    mixture.loo()
+    if mixture.algorithm_ == "gibbs":
+        mixture.loo()
 
 
 def record(recorder):
@@ -126,14 +123,22 @@ def draw():
 
 
 def found_by(recorder):
-    """Return entries; those known before keep the time they took then."""
-    known = {(e.module, e.name, repr(e.arguments)): e.seconds for e in entries().known}
+    """Return entries; those known before keep their size, which is not quite the same each time."""
+    known = {(e.module, e.name, repr(e.arguments)): e.size for e in entries().known}
     found = []
-    for key, (arguments, tasks) in recorder.calls.items():
-        module, name = key[0].split(":")
-        seconds = known.get((module, name, key[1]), round(recorder.seconds[key], 1))
-        found.append(Entry(module, name, arguments, seconds, frozenset(tasks)))
+    for (kernel, words), (arguments, tasks) in recorder.calls.items():
+        module, name = kernel.split(":")
+        size = known.get((module, name, words), 0)
+        entry = Entry(module, name, arguments, size, frozenset(tasks))
+        found.append(entry if size else replace(entry, size=size_of(entry, recorder.records)))
     return Entries(found, recorder.records)
+
+
+def size_of(entry, records):
+    """Return the size of the code in the cache, in kB."""
+    kernel = entry.kernel.kernel
+    code = kernel._cache.code(entry.signature(records), kernel.targetctx)
+    return 0 if code is None else max(1, round(len(code) / 1000))
 
 
 def main():

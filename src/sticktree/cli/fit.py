@@ -16,7 +16,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
-from sticktree.cli.fit_options import LASTING, OPTIONS, add_options, estimator_of, lasting
+from sticktree.cli.fit_options import (
+    LASTING,
+    OPTIONS,
+    add_options,
+    estimator_of,
+    lasting,
+    parameters_of,
+)
 from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
@@ -95,9 +102,10 @@ def run_fit(options: argparse.Namespace) -> None:
     quiet = {"progress": False} if options.quiet else {}
     if options.jobs is not None:
         chosen["jobs"] = options.jobs
-    estimator = estimator_of(
-        chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
-    )
+    parameters_of(chosen)  # what is wrong with them is said before the file is read
+    if not options.quiet:
+        name = "standard input" if options.data == "-" else options.data
+        print(f"reading {name}", file=sys.stderr, flush=True)
     table = given_table(options.data, chosen, shared=options.scheduler is not None)
     if before is not None and table.source["sha256"] != before["data"]["sha256"]:
         raise ValueError(
@@ -118,6 +126,10 @@ def run_fit(options: argparse.Namespace) -> None:
         how = f" on {options.scheduler}" if options.scheduler is not None else how
         print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
         print(described(rows.columns), file=sys.stderr, flush=True)
+    # Loading scikit-learn takes a second or two: by now there is something to read.
+    estimator = estimator_of(
+        chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
+    )
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def compile_for_fit(
-    models: Iterable[Model], data: FloatArray, parallel: bool, show: bool | None
+    models: Sequence[Model], data: FloatArray, parallel: bool, show: bool | None
 ) -> None:
     """Compile what is needed to choose among models and to sample any of them."""
-    kinds = sorted({model.leaf_noise for model in (models := list(models))})
+    kinds = sorted({model.leaf_noise for model in models})
     algorithm = "parallel" if parallel else "gibbs"
     tasks = [f"fit {_of(kind, data)} {algorithm}" for kind in kinds]
     if len(models) > 1:

@@ -28,8 +28,9 @@ from sticktree.jit.cache import KernelCache
 from sticktree.jit.entries import FILE, Entry, entries
 from sticktree.jit.sources import source_digest
 
-WORKTH = 6.0  # seconds of compilation for which processes are started, which takes two
+WORTH = 400  # kB of code for which processes are started, which takes two seconds
 VARIABLE = "STICKTREE_COMPILERS"  # how many processes, in place of one for each core
+WORKER = "from sticktree.jit.ahead import serve; serve()"
 Tell = Callable[[int, int, str], None]
 """Called with how many kernels are compiled, how many there are, and the name of the next."""
 
@@ -48,19 +49,20 @@ def compile_ahead(tasks: Iterable[str], tell: Tell = lambda done, total, name: N
     lacking = missing(wanted)
     if lacking:
         tell(0, len(lacking), lacking[0].name)
-        n_processes = _processes(lacking)
+        n_processes = 0 if mark is None else _processes(lacking)
         left = lacking if n_processes < 2 else _in_processes(lacking, n_processes, tell)
         for entry in left:
             tell(len(lacking) - len(left), len(lacking), entry.name)
             compile_entry(entry)
     if mark is not None and not missing(wanted):
         with suppress(OSError):
+            mark.parent.mkdir(parents=True, exist_ok=True)
             mark.touch()
     return len(lacking)
 
 
 def missing(tasks: Iterable[str]) -> list[Entry]:
-    """Return the entries of tasks that the cache does not have, the longest to compile first."""
+    """Return the entries of tasks that the cache does not have, the largest first."""
     return [entry for entry in entries().needed(tasks) if not is_cached(entry)]
 
 
@@ -69,7 +71,10 @@ def is_cached(entry: Entry) -> bool:
     try:
         kernel, signature = entry.kernel, entry.signature(entries().records)
         cache = kernel._cache
-        return not isinstance(cache, KernelCache) or cache.has(signature, kernel.targetctx)
+        return (
+            not isinstance(cache, KernelCache)
+            or cache.code(signature, kernel.targetctx) is not None
+        )
     except Exception:
         return True
 
@@ -93,11 +98,8 @@ def _mark(tasks: list[str]) -> Path | None:
     for text in (*tasks, *map(source_digest, modules), numba.__version__, sys.version):
         what.update(text.encode())
     what.update(repr(cpu_target.target_context.codegen().magic_tuple()).encode())
-    try:
-        folder = KernelCache(compile_ahead).cache_path
-    except (RuntimeError, OSError):
-        return None
-    return Path(folder) / f"compiled-{what.hexdigest()[:24]}"
+    cache = KernelCache(compile_ahead)
+    return Path(cache.cache_path) / f"compiled-{what.hexdigest()[:24]}" if cache.kept else None
 
 
 def _processes(lacking: list[Entry]) -> int:
@@ -109,7 +111,7 @@ def _processes(lacking: list[Entry]) -> int:
         multiprocessing.parent_process() is not None  # its sisters may be about the same
         or getattr(sys, "frozen", False)
         or not sys.executable
-        or sum(entry.seconds for entry in lacking) < WORKTH
+        or sum(entry.size for entry in lacking) < WORTH
     )
     if alone:
         return 0
@@ -150,7 +152,7 @@ def _in_processes(lacking: list[Entry], n_processes: int, tell: Tell) -> list[En
 
 
 def _take(waiting: list[Entry], last: Entry | None) -> Entry:
-    """Take an entry from the list: the next of the room where the last was, or the longest.
+    """Take an entry from the list: the next of the room where the last was, or the largest.
 
     Kernels of one room call the same others, which a process compiles once.
     """
@@ -170,7 +172,7 @@ def _start(k: int, answers: queue.Queue[tuple[int, str]]) -> subprocess.Popen[st
     }
     try:
         worker = subprocess.Popen(
-            [sys.executable, "-c", "from sticktree.jit.ahead import serve; serve()"],
+            [sys.executable, "-c", WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

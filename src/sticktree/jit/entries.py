@@ -31,8 +31,8 @@ class Entry:
         Where the kernel is.
     arguments : list
         Descriptions of its arguments; see `describe`.
-    seconds : float
-        About how long it takes to compile.
+    size : int
+        About how large its code is, in kB: the larger, the longer it takes to compile.
     needed : frozenset of str
         The tasks that call it.
     """
@@ -40,7 +40,7 @@ class Entry:
     module: str
     name: str
     arguments: list[Any]
-    seconds: float
+    size: int
     needed: frozenset[str]
 
     @property
@@ -71,10 +71,10 @@ class Entries:
     records: dict[str, Any]
 
     def needed(self, tasks: Iterable[str]) -> list[Entry]:
-        """Return what any of the tasks calls, the longest to compile first."""
+        """Return what any of the tasks calls, the largest first."""
         wanted = set(tasks)
         found = [entry for entry in self.known if entry.needed & wanted]
-        return sorted(found, key=lambda entry: -entry.seconds)
+        return sorted(found, key=lambda entry: -entry.size)
 
     @property
     def tasks(self) -> set[str]:
@@ -89,9 +89,10 @@ def entries() -> Entries:
     tasks = content["tasks"]
     known = [
         Entry(
-            *line["kernel"].split(":"),
+            line["kernel"].partition(":")[0],
+            line["kernel"].partition(":")[2],
             line["arguments"],
-            line["seconds"],
+            line["size"],
             frozenset(tasks[k] for k in line["needed"]),
         )
         for line in content["entries"]
@@ -107,7 +108,7 @@ def write(found: Entries, path: Path = FILE) -> None:
             {
                 "kernel": f"{entry.module}:{entry.name}",
                 "arguments": entry.arguments,
-                "seconds": entry.seconds,
+                "size": entry.size,
                 "needed": sorted(tasks.index(task) for task in entry.needed),
             }
         )
@@ -139,7 +140,7 @@ def describe(value: Any, records: dict[str, Any]) -> Any:
         dtype = value.dtype.str if value.dtype.names is None else _dtype(value.dtype, records)
         return f"{dtype} {kind.ndim} {kind.layout}" + ("" if kind.mutable else " readonly")
     if is_dataclass(value) or hasattr(value, "_fields"):
-        names = [f.name for f in fields(value)] if is_dataclass(value) else value._fields  # type: ignore[arg-type]
+        names = [f.name for f in fields(value)] if is_dataclass(value) else value._fields
         described = {name: describe(getattr(value, name), records) for name in names}
         place = f"{type(value).__module__}:{type(value).__qualname__}"
         return _named(type(value).__name__, {"class": place, "fields": described}, records)
