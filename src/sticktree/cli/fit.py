@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
     from sticktree.present.findings import Findings
+
+LONG_BYTES = 1_000_000  # of a file that takes a second to read
 
 FIT_EPILOG = """\
 The folder gets plain files:
@@ -103,9 +106,8 @@ def run_fit(options: argparse.Namespace) -> None:
     if options.jobs is not None:
         chosen["jobs"] = options.jobs
     parameters_of(chosen)  # what is wrong with them is said before the file is read
-    if not options.quiet:
-        name = "standard input" if options.data == "-" else options.data
-        print(f"reading {name}", file=sys.stderr, flush=True)
+    if not options.quiet and _takes_long(options.data):
+        print(f"reading {options.data}", file=sys.stderr, flush=True)
     table = given_table(options.data, chosen, shared=options.scheduler is not None)
     if before is not None and table.source["sha256"] != before["data"]["sha256"]:
         raise ValueError(
@@ -180,6 +182,12 @@ def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | N
             f"--output {path} already holds {what}: choose another folder or pass --overwrite"
         )
     return None
+
+
+def _takes_long(data: str) -> bool:
+    """Return whether it takes a noticeable time to read a file."""
+    path = Path(data)
+    return path.is_dir() or (path.is_file() and path.stat().st_size > LONG_BYTES)
 
 
 def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

@@ -147,6 +147,7 @@ def _in_processes(lacking: list[Entry], n_processes: int, tell: Tell) -> list[En
     finally:
         for worker in workers.values():
             worker.kill()
+            _write(worker, "")
             worker.wait()
     return failed + waiting
 
@@ -184,9 +185,10 @@ def _start(k: int, answers: queue.Queue[tuple[int, str]]) -> subprocess.Popen[st
         return None
 
     def listen(words: IO[str]) -> None:
-        for word in map(str.strip, words):
-            if word in ("ready", "done"):
-                answers.put((k, word))
+        with words:
+            for word in map(str.strip, words):
+                if word in ("ready", "done"):
+                    answers.put((k, word))
         answers.put((k, "gone"))
 
     assert worker.stdout is not None
@@ -197,10 +199,11 @@ def _start(k: int, answers: queue.Queue[tuple[int, str]]) -> subprocess.Popen[st
 def _write(worker: subprocess.Popen[str], line: str) -> None:
     """Send a line to a process; an empty one ends it."""
     assert worker.stdin is not None
-    with suppress(OSError):
+    with suppress(OSError, ValueError):  # it may have ended
         worker.stdin.write(line)
         worker.stdin.flush()
-        if not line:
+    if not line:
+        with suppress(OSError):
             worker.stdin.close()
 
 
@@ -213,3 +216,7 @@ def serve() -> None:
     for line in sys.stdin:
         compile_entry(entries().known[int(line)])
         print("done", flush=True)
+
+
+if __name__ == "__main__":  # compile everything
+    compile_ahead(entries().tasks, lambda done, total, name: print(f"{done} of {total}, {name}"))
