@@ -1,9 +1,9 @@
 """R-hat and effective sample sizes of many scalars at once.
 
-As in A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner, Rank-normalization, folding,
-and localization: an improved R̂ for assessing convergence of MCMC, Bayesian Analysis 16, 2021: chains
-are split in halves, values are replaced by normal scores of their ranks, and the R-hat of a scalar
-is the larger of that and of the one of distances from the median.
+As in A. Vehtari, A. Gelman, D. Simpson, B. Carpenter and P.-C. Bürkner, Rank-normalization,
+folding, and localization: an improved R̂ for assessing convergence of MCMC, Bayesian Analysis 16,
+2021: chains are split in halves, values are replaced by normal scores of their ranks, and the R-hat
+of a scalar is the larger of that and of the one of distances from the median.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Pareto smoothed importance sampling, for many rows at once.
 
-The largest weights of a row are replaced by quantiles of a generalised Pareto law fitted to them (A.
-Vehtari, D. Simpson, A. Gelman, Y. Yao and J. Gabry, Journal of Machine Learning Research 25, 2024).
-The law's parameters are posterior means by J. Zhang and M. A. Stephens (Technometrics 51, 2009),
-with a weak prior that draws the shape to 1/2.
+The largest weights of a row are replaced by quantiles of a generalised Pareto law fitted to them
+(A. Vehtari, D. Simpson, A. Gelman, Y. Yao and J. Gabry, Journal of Machine Learning Research 25,
+2024). The law's parameters are posterior means by J. Zhang and M. A. Stephens (Technometrics 51,
+2009), with a weak prior that draws the shape to 1/2.
 """
 
 from __future__ import annotations
