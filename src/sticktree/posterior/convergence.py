@@ -75,7 +75,8 @@ def _r_hat(values: FloatArray) -> FloatArray:
     n_draws = values.shape[2]
     between = n_draws * values.mean(axis=2).var(axis=1, ddof=1)
     within = values.var(axis=2, ddof=1).mean(axis=1)
-    return np.sqrt((between / within + n_draws - 1) / n_draws)
+    r_hat: FloatArray = np.sqrt((between / within + n_draws - 1) / n_draws)
+    return r_hat
 
 
 def effective_sizes(values: FloatArray) -> FloatArray:

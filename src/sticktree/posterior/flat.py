@@ -270,7 +270,7 @@ def search(
     start. The work is bounded by counting steps, so that the same input always has the same answer.
     """
     whole, starts_of_all = draws, starts
-    kind = np.arange(draws.shape[1])
+    kind: IntArray = np.arange(draws.shape[1], dtype=np.int32)
     weight = np.ones(draws.shape[1], dtype=np.int32)
     if n_clusters is None:
         # Both losses are concave in how data that no draw parts are shared out: they stay together.

@@ -175,11 +175,11 @@ class ColumnsPredictive:
     def _weigh(self, x: FloatArray) -> FloatArray:
         """Return log probability × density of components and rows; the former are known then."""
         state = replace(self.state, data=np.ascontiguousarray(x))
-        *components, values = weigh_rows(state, self._words.copy())
+        node, level, row, weight, values = weigh_rows(state, self._words.copy())
         if self._known is None:
-            self._known = Components(*components)
-        weights: FloatArray = values
-        return weights
+            self._known = Components(node, level, row, weight)
+        log_weights: FloatArray = values
+        return log_weights
 
     @property
     def _components(self) -> Components:
