@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Any
+from typing import Any, Literal
 
 N_CHAINS, N_STEPS = 2, 4
 
 
-def sweeps(path: str, noise: str, n_warmup: int, n_draws: int) -> list[tuple[Any, float]]:
+def sweeps(
+    path: str, noise: Literal["shared", "own"], n_warmup: int, n_draws: int
+) -> list[tuple[Any, float]]:
     """Return log joint and number of leaves after each sweep, and the processor's seconds.
 
     Chains are of trees of four steps with full covariances.
