@@ -31,6 +31,7 @@ from sticktree.inference.selection import Selection
 from sticktree.model import Column, Model
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.loo import LeaveOneOut
+from sticktree.posterior.settled import Settled
 from sticktree.processes.divergence import (
     Concentration,
     ConstantDivergence,
@@ -64,6 +65,7 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Scaling,
             Schedule,
             Selection,
+            Settled,
             Stream,
         )
     },
