@@ -49,7 +49,7 @@ FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, SUMMARY)
 """All files of a run that is finished."""
 RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergence", "r_hat", "ess")
 """What the record has of the summary."""
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
 
 
 class UnfinishedError(ValueError):
