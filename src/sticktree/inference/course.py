@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 FIRST_LENGTH = 100  # sweeps of each chain before the first look
 LONGEST = 800  # sweeps of a chain
@@ -59,6 +59,12 @@ class Look:
     agreement: float
     settled: bool
     agreed: bool
+
+    @classmethod
+    def of(cls, fields: dict[str, Any]) -> Look:
+        """Return a look from its fields as JSON has them."""
+        numbers = {name: tuple(fields[name]) for name in ("chains", "stuck")}
+        return cls(**fields | numbers)
 
     @property
     def left(self) -> tuple[int, ...]:

@@ -252,7 +252,11 @@ def processes_wanted() -> bool:
 
 
 def sample_in_processes(
-    runs: list[Run], schedule: Schedule, training: TrainingData, watch: Watch, limit: TimeLimit
+    runs: list[Run],
+    schedule: Schedule,
+    training: TrainingData,
+    watch: Watch,
+    limit: TimeLimit | None = None,
 ) -> bool:
     """Sweep all runs with joblib until they are done; return False if interrupted.
 
@@ -292,7 +296,7 @@ def sample_in_processes(
                 run.n_sweeps = n_sweeps
                 watch(k, run)
             going = [k for k in going if runs[k].n_sweeps < schedule.n_sweeps]
-            if going and limit.over():
+            if going and limit is not None and limit.over():
                 for k in going:
                     runs[k].end_early()
                 break

@@ -105,14 +105,9 @@ class Checkpoint:
             return Course()
         try:
             looks = json.loads(path.read_text(encoding="utf-8"))
-            return Course(
-                tuple(
-                    Look(**look | {name: tuple(look[name]) for name in ("chains", "stuck")})
-                    for look in looks
-                )
-            )
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"checkpoint: {path} is damaged: {error}") from None
+            return Course(tuple(Look.of(look) for look in looks))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"checkpoint: {path} is damaged: {error!r}") from None
 
     def _write(self, name: str, content: Any) -> None:
         with atomically(self.folder / name) as path:
