@@ -47,7 +47,17 @@ NEWICK, JSON, NODES, CLUSTERS, SUMMARY = (
 )
 FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, SUMMARY)
 """All files of a run that is finished."""
-RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergence", "r_hat", "ess")
+RESULTS = (
+    "model",
+    "level",
+    "levels",
+    "clusters_per_level",
+    "agree",
+    "convergence",
+    "r_hat",
+    "ess",
+    "sampling",
+)
 """What the record has of the summary."""
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
 

@@ -17,21 +17,37 @@ def _shown(show: bool | None) -> bool:
 
 
 class Line:
-    """The line that says what is being done; without a display, nothing is shown."""
-
-    def __init__(self, display: Any = None) -> None:
-        self._display = display
-        self._task = None if display is None else display.add_task("", total=None)
+    """The line that says what is being done. This one is for nobody."""
 
     def say(self, text: str, total: int | None = None) -> None:
         """Say what is being done from now on, in ``total`` steps if their number is known."""
-        if self._display is not None:
-            self._display.reset(self._task, total=total, description=text)
 
     def step(self) -> None:
         """Show that one more step is done, of any thread."""
-        if self._display is not None:
-            self._display.advance(self._task)
+
+
+class _Log(Line):
+    """Lines below each other, for a file."""
+
+    def __init__(self, console: Any) -> None:
+        self._console = console
+
+    def say(self, text: str, total: int | None = None) -> None:
+        self._console.print(text)
+
+
+class _Bar(Line):
+    """A line that moves, for a terminal."""
+
+    def __init__(self, display: Any) -> None:
+        self._display = display
+        self._task = display.add_task("", total=None)
+
+    def say(self, text: str, total: int | None = None) -> None:
+        self._display.reset(self._task, total=total, description=text)
+
+    def step(self) -> None:
+        self._display.advance(self._task)
 
 
 @contextmanager
@@ -43,9 +59,13 @@ def showing(show: bool | None) -> Iterator[Line]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _Log(console)
+        return
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        yield Line(display)
+    with Progress(*columns, console=console, transient=True) as display:
+        yield _Bar(display)
 
 
 @contextmanager
