@@ -59,7 +59,7 @@ RESULTS = (
     "sampling",
 )
 """What the record has of the summary."""
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
 
 
 class UnfinishedError(ValueError):

@@ -240,7 +240,11 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
     @chunkwise
     def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
-        """Return the probability of every row to be with each cluster at a level."""
+        """Return the probability of every row to be with each cluster at a level.
+
+        It is a mean over at most 400 draws, spread evenly; so are :meth:`predict` and
+        :meth:`transform`.
+        """
         check_is_fitted(self)
         level = self.fit_.checked_level(level)
         if is_dask(X):
