@@ -288,6 +288,10 @@ class Fit:
             )
         weights = {name: w for name, w in self.selection.weights.items() if w > 1e-3}
         total, data = sum(weights.values()), self.training.some()
+        if not self.training.parallel:
+            # Files that were written before samples chose have draws of all rows.
+            n_data = next(iter(self.selection.draws.values()))[0].n_data
+            data = data if n_data == len(data) else self.training.data
         predictives = {
             name: PosteriorPredictive(
                 [NumberedDraw(0, k, draw) for k, draw in enumerate(draws)],

@@ -8,6 +8,7 @@ import pytest
 from sklearn import config_context
 
 from sticktree import DFPMixture, Tree
+from sticktree.inference.course import Course
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.settled import Settled
@@ -168,6 +169,7 @@ def fitted(posterior, clusters=0.98, **changes):
         "model": SimpleNamespace(depth=2, covariance_type="full", leaf_noise="shared"),
         "selection": None,
         "stream": None,
+        "sampled": SimpleNamespace(course=Course()),
         "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, 1.0, 0.99)),
         "training": SimpleNamespace(n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30)),
     }
