@@ -14,7 +14,7 @@ whether the weights can be trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,8 +22,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.data.scaling import Scaling
+from sticktree.engine import engine_of
+from sticktree.engine.draw import Draw
+from sticktree.model import Model
 from sticktree.posterior.predictive import PosteriorPredictive
 from sticktree.posterior.smoothing import smooth_largest
 
@@ -53,6 +57,12 @@ class LeaveOneOut:
     pointwise: FloatArray
     k_hat: FloatArray
 
+    @classmethod
+    def of_rows(cls, pointwise: FloatArray, k_hat: FloatArray | None = None) -> LeaveOneOut:
+        """Return what densities of the rows say; k̂ is infinite if it is not known."""
+        known = np.full(pointwise.size, math.inf) if k_hat is None else k_hat
+        return cls(float(pointwise.sum()), _standard_error(pointwise), pointwise, known)
+
     @property
     def n_bad_k(self) -> int:
         """Number of rows whose density is not to be trusted."""
@@ -77,6 +87,27 @@ class LeaveOneOut:
                 f"  k-hat is at most {BAD_K_HAT} for all rows: the figures can be trusted."
             )
         return "\n".join(lines)
+
+
+def densities_without(draws: Sequence[Draw], model: Model, data: FloatArray) -> FloatArray:
+    """Return log p(y_i | all other rows) at every draw, shape (draws, N).
+
+    A draw whose parameters have left the range of numbers predicts nothing: it has -inf.
+    """
+    each = engine_of(model).predictives(list(draws), data, model)
+    with one_thread(), np.errstate(all="ignore"):
+        found = np.array([predictive.leave_one_out() for predictive in each])
+    return np.where(found < np.inf, found, -np.inf)
+
+
+def densities_of(
+    x: FloatArray, draws: Sequence[Draw], model: Model, data: FloatArray
+) -> FloatArray:
+    """Return the log density of rows ``x`` at every draw, shape (draws, rows); see above."""
+    each = engine_of(model).predictives(list(draws), data, model)
+    with one_thread(), np.errstate(all="ignore"):
+        found = np.array([predictive.log_density(x) for predictive in each])
+    return np.where(found < np.inf, found, -np.inf)
 
 
 def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut:
@@ -110,7 +141,7 @@ def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut
         log_weights = np.minimum(log_weights, mean + 0.5 * math.log(rows.shape[1]))
     sums = logsumexp(log_weights + rows[possible], axis=1)
     pointwise[possible] = sums - logsumexp(log_weights, axis=1)
-    return LeaveOneOut(float(pointwise.sum()), _standard_error(pointwise), pointwise, k_hat)
+    return LeaveOneOut.of_rows(pointwise, k_hat)
 
 
 def _standard_error(values: FloatArray) -> float:
