@@ -20,6 +20,7 @@ from sticktree.cli import Command, StoppedError
 from sticktree.cli.fit_options import (
     LASTING,
     OPTIONS,
+    PASSING,
     add_options,
     estimator_of,
     lasting,
@@ -103,8 +104,9 @@ def run_fit(options: argparse.Namespace) -> None:
         raise ValueError("give a file to fit, such as: sticktree fit data.csv -o run")
     chosen["seed"] = seed_of(argparse.Namespace(seed=chosen.get("seed")))
     quiet = {"progress": False} if options.quiet else {}
-    if options.jobs is not None:
-        chosen["jobs"] = options.jobs
+    for name in PASSING:
+        if getattr(options, name) is not None:
+            chosen[name] = getattr(options, name)
     parameters_of(chosen)  # what is wrong with them is said before the file is read
     if not options.quiet and _takes_long(options.data):
         print(f"reading {options.data}", file=sys.stderr, flush=True)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.inference.showing import Line, showing
 from sticktree.model import Model
-
-if TYPE_CHECKING:
-    from sticktree.jit.ahead import Tell
 
 
 def compile_for_fit(
@@ -45,25 +41,17 @@ def _of(kind: str, data: FloatArray) -> str:
 def _compile(tasks: list[str], show: bool | None) -> None:
     from sticktree.jit.ahead import compile_ahead
 
-    with _telling(show) as tell:
+    with ExitStack() as stack:
+        line: Line | None = None
+        shown = 0
+
+        def tell(done: int, total: int) -> None:
+            nonlocal line, shown
+            if line is None:
+                line = stack.enter_context(showing(show))
+                line.say("compiling kernels, once on this machine", total)
+            for _ in range(shown, done):
+                line.step()
+            shown = done
+
         compile_ahead(tasks, tell)
-
-
-@contextmanager
-def _telling(show: bool | None) -> Iterator[Tell]:
-    """Yield a function that shows how far compilation is; nothing is shown if there is none."""
-    if not (sys.stderr.isatty() if show is None else show):
-        yield lambda done, total, name: None
-        return
-    from rich.console import Console
-
-    status = Console(stderr=True).status("")
-
-    def tell(done: int, total: int, name: str) -> None:
-        status.update(f"compiling, once on this machine: {done} of {total} kernels, now {name}")
-        status.start()
-
-    try:
-        yield tell
-    finally:
-        status.stop()

@@ -24,6 +24,7 @@ from sticktree.data import Columns
 from sticktree.data.scaling import Scaling
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
+from sticktree.inference.course import Course, Look
 from sticktree.inference.drift import Batch, Stream
 from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.inference.runner import Schedule
@@ -31,6 +32,7 @@ from sticktree.inference.selection import Selection
 from sticktree.model import Column, Model
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.loo import LeaveOneOut
+from sticktree.posterior.settled import Settled
 from sticktree.processes.divergence import (
     Concentration,
     ConstantDivergence,
@@ -58,12 +60,15 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Column,
             Columns,
             Concentration,
+            Course,
             Diagnosis,
             LeaveOneOut,
+            Look,
             Model,
             Scaling,
             Schedule,
             Selection,
+            Settled,
             Stream,
         )
     },

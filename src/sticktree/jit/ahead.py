@@ -31,13 +31,13 @@ from sticktree.jit.sources import source_digest
 WORTH = 400  # kB of code for which processes are started, which takes two seconds
 VARIABLE = "STICKTREE_COMPILERS"  # how many processes, in place of one for each core
 WORKER = "from sticktree.jit.ahead import serve; serve()"
-Tell = Callable[[int, int, str], None]
-"""Called with how many kernels are compiled, how many there are, and the name of the next."""
+Tell = Callable[[int, int], None]
+"""Called with how many kernels are compiled, and how many there are to compile."""
 
 _done: set[str] = set()
 
 
-def compile_ahead(tasks: Iterable[str], tell: Tell = lambda done, total, name: None) -> int:
+def compile_ahead(tasks: Iterable[str], tell: Tell = lambda done, total: None) -> int:
     """Compile what tasks will call and the cache lacks; return how many kernels that were."""
     wanted = sorted(set(tasks) - _done)
     if not wanted or config.DISABLE_JIT:
@@ -48,12 +48,12 @@ def compile_ahead(tasks: Iterable[str], tell: Tell = lambda done, total, name: N
         return 0
     lacking = missing(wanted)
     if lacking:
-        tell(0, len(lacking), lacking[0].name)
+        tell(0, len(lacking))
         n_processes = 0 if mark is None else _processes(lacking)
         left = lacking if n_processes < 2 else _in_processes(lacking, n_processes, tell)
-        for entry in left:
-            tell(len(lacking) - len(left), len(lacking), entry.name)
+        for k, entry in enumerate(left, start=1):
             compile_entry(entry)
+            tell(len(lacking) - len(left) + k, len(lacking))
     if mark is not None and not missing(wanted):
         with suppress(OSError):
             mark.parent.mkdir(parents=True, exist_ok=True)
@@ -137,10 +137,10 @@ def _in_processes(lacking: list[Entry], n_processes: int, tell: Tell) -> list[En
                 continue
             if word == "done":
                 n_done += 1
+                tell(n_done, len(lacking))
             last = given.pop(k, None)
             if waiting:
                 given[k] = _take(waiting, last)
-                tell(n_done, len(lacking), given[k].name)
                 _write(workers[k], f"{entries().known.index(given[k])}\n")
             else:
                 _write(workers[k], "")
@@ -219,4 +219,4 @@ def serve() -> None:
 
 
 if __name__ == "__main__":  # compile everything
-    compile_ahead(entries().tasks, lambda done, total, name: print(f"{done} of {total}, {name}"))
+    compile_ahead(entries().tasks, lambda done, total: print(f"compiled {done} of {total} kernels"))

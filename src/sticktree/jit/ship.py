@@ -33,10 +33,7 @@ def fill(folder: Path = FOLDER) -> int:
     shutil.rmtree(folder, ignore_errors=True)
     tasks = entries().tasks
 
-    def tell(done: int, total: int, name: str) -> None:
-        print(f"{done} of {total}, {name}", file=sys.stderr, flush=True)
-
-    compile_ahead(tasks, tell)
+    compile_ahead(tasks, lambda done, total: print(f"compiled {done} of {total} kernels"))
     failed = missing(tasks)
     if failed:
         raise RuntimeError(f"could not compile {', '.join(entry.name for entry in failed)}")
