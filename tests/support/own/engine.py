@@ -23,7 +23,7 @@ from sticktree.engine.own.leaves import (
 )
 from sticktree.engine.own.nodes import node_sweep
 from sticktree.engine.own.predictive import rebuild
-from sticktree.engine.own.regraft import _set_prior_weights
+from sticktree.engine.own.regraft import set_prior_weights
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI
 from sticktree.jit import jit
 from sticktree.model import Column, Model
@@ -69,7 +69,7 @@ def constants_of(state):
 @jit
 def places_of_subtree(state, ceiling, m):
     weights = np.full(state.sizes[ALIVE], np.nan)
-    _set_prior_weights(state, ceiling, m, weights)
+    set_prior_weights(state, ceiling, m, weights)
     return weights
 
 
