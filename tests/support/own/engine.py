@@ -7,6 +7,7 @@ import numpy as np
 
 from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR
 from sticktree.engine.common.sampler import tree_of
+from sticktree.engine.own.collapsed import _draw_precision
 from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.densities import recount
@@ -35,6 +36,11 @@ from tests.support.own.setting import trials_of
 @jit
 def lower_gamma(a, x):
     return log_lower_gamma(a, x)
+
+
+@jit
+def draw_precision(shape, rate, floor, rng):
+    return _draw_precision(shape, rate, floor, rng)
 
 
 @jit
