@@ -25,7 +25,6 @@ from sticktree.engine.common.links import (
     DISCOUNT,
     MADE,
     ROOT,
-    Index,
     add_data,
     list_nodes,
 )

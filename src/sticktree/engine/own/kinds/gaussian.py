@@ -90,6 +90,7 @@ def _rate_of(n: float, total: float, squares: float, u: float, kappa: float) -> 
 
 @inlined
 def posterior_rate(state: State, leaf: int, d: int, u: float, kappa: float) -> float:
+    """Return what the data of a leaf add to the rate ab of column d, if its parent's φ is u."""
     total = state.coordinates[leaf, state.columns[d].offset, TOTAL]
     n, squares = state.entries[leaf, d, COUNT], state.entries[leaf, d, SQUARES]
     return _rate_of(n, total, squares, u, kappa)
