@@ -16,7 +16,6 @@ from sticktree.engine.common.links import (
     DISCOUNT,
     UNLISTED,
     Index,
-    give_back,
     link,
     list_nodes,
     unlink,
@@ -32,7 +31,7 @@ from sticktree.engine.own.leaves import (
     renew,
 )
 from sticktree.engine.own.state import NOWHERE, SPARE, State
-from sticktree.engine.own.structure import make_node
+from sticktree.engine.own.structure import give_up, make_node, sit
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
@@ -123,7 +122,7 @@ def split_merge(state: State, rng: RandomState) -> int:
             high -= 1
     if merging:
         unlink(state, second)
-        give_back(state, second)
+        give_up(state, second)
         _fill(state, first, rows)
     else:
         new = make_node(state, state.levels.size - 1)
@@ -171,7 +170,8 @@ def _fill(state: State, leaf: int, rows: Index) -> None:
     """Make these data those of a leaf."""
     clear(state, leaf)
     renew(state, leaf)
+    state.first[leaf] = NULL
     for i in rows:
-        state.leaf[i] = leaf
+        sit(state, i, leaf)
         put(state, leaf, i, 1.0)
     state.nodes[leaf].n = rows.size
