@@ -1,5 +1,6 @@
 """A slow, plain twin of the engine: every number from its definition, every choice enumerated."""
 
+import copy
 import json
 from typing import NamedTuple
 
@@ -56,7 +57,7 @@ def random_setting(rng, depth, discount=None):
 
 
 def copied(state):
-    return State._make(array.copy() for array in state)
+    return copy.deepcopy(state)
 
 
 def in_use(state):

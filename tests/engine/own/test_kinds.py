@@ -7,6 +7,7 @@ sweeps keep the posterior is tested in test_geweke.py, whose cases must have eve
 
 import csv
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -136,7 +137,7 @@ def test_evidence_of_a_leaf_is_an_integral_over_its_parameters(kind):
     engine.put_rows(state, 1, np.array([4]), 1.0)
     engine.put_rows(state, 1, np.array([0]), -1.0)
     left = evidence.log_leaf_evidence_by_definition(both[1:], u, setting)
-    constants = engine.constants_of(state._replace(data=both[1:].copy()))
+    constants = engine.constants_of(replace(state, data=both[1:].copy()))
     assert engine.evidence(state, 1, 0) + constants == pytest.approx(left, abs=1e-6)
 
 

@@ -1,5 +1,7 @@
 """What a leaf says of its data, against the twin's evidence: any kinds, forms, floors and gaps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import special
@@ -112,7 +114,7 @@ def test_evidence_of_a_leaf_below_any_node(form, floor, spread, gaps):
     setting, data, state = leaf_state(form, floor, spread, gaps)
     seen = data[: N // 2]
     # The engine leaves out what depends on single data alone.
-    left_out = engine.constants_of(state._replace(data=seen.copy()))
+    left_out = engine.constants_of(replace(state, data=seen.copy()))
     found = engine.evidence(state, 1, 0) + left_out
     assert found == pytest.approx(log_leaf_evidence(seen, U, setting), abs=1e-6)
     other = U + np.random.default_rng(1).normal(size=U.size)

@@ -1,5 +1,6 @@
 """The engine, put where the twin is and read back: settings, states, and sweeps of chosen moves."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from sticktree.engine.own.leaves import (
 from sticktree.engine.own.nodes import node_sweep
 from sticktree.engine.own.predictive import rebuild
 from sticktree.engine.own.regraft import _set_prior_weights
-from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI, State
+from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI
 from sticktree.jit import jit
 from sticktree.model import Column, Model
 from tests.support.own.setting import trials_of
@@ -120,7 +121,7 @@ def state_of(tree, phi, data, setting):
 
 
 def copied(state):
-    return State(*(array.copy() for array in state))
+    return copy.deepcopy(state)
 
 
 def phi_of(state):

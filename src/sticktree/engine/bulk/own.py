@@ -77,7 +77,7 @@ class OwnBulkChain(OwnNoise, BulkChain):
     def _new_state(self, room: int) -> State:
         """Return a state with room for ``room`` leaves, and no rows."""
         state = empty_state(np.zeros((room, self.rows.extent.dimension)), self.model)
-        return state._replace(data=state.data[:0], leaf=state.leaf[:0])
+        return replace(state, data=state.data[:0], leaf=state.leaf[:0])
 
     def _settle(self) -> None:
         n, seen, total, second = self.sums

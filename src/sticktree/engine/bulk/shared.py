@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ class SharedBulkChain(SharedNoise, BulkChain):
             model.noise,
         )
         none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)
-        return state._replace(data=none[0], leaf=none[1])
+        return replace(state, data=none[0], leaf=none[1])
 
     def _settle(self) -> None:
         white = self._in_coordinates(self.sums)

@@ -8,6 +8,7 @@ missing of a row are left out of its density.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -122,7 +123,7 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
     n_columns = draws[0].parameters["sums_total"].shape[1]
     room = max(int((draw.level == model.depth).sum()) for draw in draws)
     state = empty_state(np.zeros((room, n_columns)), model)
-    state = state._replace(data=state.data[:0], leaf=state.leaf[:0])
+    state = replace(state, data=state.data[:0], leaf=state.leaf[:0])
     full = state.sizes[FORM] == FULL
     for draw in draws:
         parent, level = draw.parent.astype(np.int32), draw.level.astype(np.int32)
@@ -166,7 +167,7 @@ class ColumnsPredictive:
         self.level: IntArray = level.astype(np.int32)
 
     def _weigh(self, x: FloatArray) -> tuple[Index, Index, Index, FloatArray, FloatArray]:
-        state = self.state._replace(data=np.ascontiguousarray(x))
+        state = replace(self.state, data=np.ascontiguousarray(x))
         result: tuple[Index, Index, Index, FloatArray, FloatArray] = weigh_rows(
             state, self._words.copy()
         )

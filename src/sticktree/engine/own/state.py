@@ -7,12 +7,14 @@ A few rows past the tree are spare: they serve leaves and chains of nodes that a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.address import Addressed
 from sticktree.tree.arrays import NULL
 
 if TYPE_CHECKING:  # what is read of a file needs the places below, and no kernels
@@ -71,7 +73,8 @@ COLUMN = np.dtype(
 LEVEL = np.dtype([("shape", np.float64), ("alpha", np.float64)])
 
 
-class State(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class State(Addressed):
     """Everything a move reads and changes: N data of D columns, P coordinates, M nodes."""
 
     data: FloatArray  # (N, D); NaN is missing

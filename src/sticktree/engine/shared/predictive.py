@@ -7,6 +7,7 @@ coordinates. Rows with missing entries are in missing.py.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,7 +107,8 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
     none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)
     state = empty_state(
         np.empty((room, dimension)), model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise
-    )._replace(data=none[0], leaf=none[1])
+    )
+    state = replace(state, data=none[0], leaf=none[1])
     for draw in draws:
         factor = _square(draw.parameters["factor"], dimension)
         parent = draw.parent.astype(np.int32)

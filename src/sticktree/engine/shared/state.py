@@ -5,18 +5,20 @@ children. Leaves lie at the last level. Node 0 is the root, and it alone may hav
 All arrays have room for the largest tree that the data could need; memory that is never touched
 costs nothing. Every array is changed in place.
 
-Numbers of a node lie together in one record, as do those of a level: a kernel then passes a few
-arrays on, not forty, and finds what it needs of a node in one or two cache lines.
+Numbers of a node lie together in one record, as do those of a level: a kernel then finds what it
+needs of a node in one or two cache lines.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.address import Addressed
 from sticktree.engine.common.links import (
     FREE,
     LEAVES,
@@ -77,7 +79,8 @@ LEVEL = np.dtype(
 NEAR = np.dtype([("leaf", np.int64), ("weight", np.float64)])
 
 
-class State(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class State(Addressed):
     """Everything a move reads and changes: N data of dimension D, room for M nodes."""
 
     data: FloatArray  # (N, D), whitened by the current Σ
