@@ -73,6 +73,21 @@ def clear(state: State, leaf: int) -> None:
 
 
 @linked
+def add_sums(state: State, leaf: int, other: int) -> None:
+    """Add the sums of another leaf to those of a leaf."""
+    for d in range(state.columns.size):
+        state.entries[leaf, d, COUNT] += state.entries[other, d, COUNT]
+        state.entries[leaf, d, SQUARES] += state.entries[other, d, SQUARES]
+    for p in range(state.coordinates.shape[1]):
+        state.coordinates[leaf, p, TOTAL] += state.coordinates[other, p, TOTAL]
+    if state.sizes[FORM] == FULL:
+        size = state.gaussian.size
+        for e in range(size):
+            for g in range(e + 1):
+                state.matrices[leaf, OUTER, e, g] += state.matrices[other, OUTER, e, g]
+
+
+@linked
 def expect(state: State, node: int) -> None:
     """Turn φ of a node of the last inner level into what its leaves expect, itself included."""
     for d in range(state.columns.size):
