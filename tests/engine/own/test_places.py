@@ -128,7 +128,7 @@ CASES = [
     ("full", 2, GAUSSIAN, False, 0.0),
     ("full", 4, GAUSSIAN[:2], False, 0.0),
     ("spherical", 2, GAUSSIAN, True, 0.05),
-    ("diag", 2, MIXED, False, 0.05),
+    ("diag", 1, MIXED, False, 0.05),
 ]
 every_case = pytest.mark.parametrize(("form", "depth", "kinds", "gaps", "floor"), CASES)
 
@@ -144,7 +144,7 @@ def test_places_are_chosen_by_their_weights(form, depth, kinds, gaps, floor):
         weights, bound = weights_of(state, i, words, 40_000)
         if bound > PATIENCE:
             continue
-        assert_frequencies(choices_of(state, i, words, N_CHOICES), weights)
+        assert_frequencies(choices_of(state, i, words, N_CHOICES), weights / weights.sum())
         checked += 1
     assert checked > 3
 
