@@ -138,15 +138,15 @@ def test_places_are_chosen_by_their_weights(form, depth, kinds, gaps, floor):
     rng = np.random.default_rng(depth)
     state = chain_of(form, depth, kinds, gaps, floor, rng).state
     words, checked = random_state(rng), 0
-    for i in range(0, N, 4):
+    for i in range(0, N, 3):
         if state.nodes["n"][state.leaf[i]] == 1:
             continue
         weights, bound = weights_of(state, i, words, 40_000)
-        if bound > PATIENCE:
+        if bound > PATIENCE or weights.max() > 0.999 * weights.sum():
             continue
         assert_frequencies(choices_of(state, i, words, N_CHOICES), weights / weights.sum())
         checked += 1
-    assert checked > 3
+    assert checked > 2
 
 
 @every_case
