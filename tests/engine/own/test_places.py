@@ -7,19 +7,18 @@ import pytest
 
 from sticktree.engine.common.links import LEAVES, add_data
 from sticktree.engine.common.random import random_state
-from sticktree.engine.own.chain import ColumnsChain
-from sticktree.engine.own.datum import hold, release
-from sticktree.engine.own.leaves import has_gaps, log_largest, log_predictive, log_within, put
-from sticktree.engine.own.places import (
-    AUXILIARY,
-    PATIENCE,
-    chance,
-    choose,
+from sticktree.engine.own.branches import (
+    bound_branch,
     draw_chain,
     draw_place,
     lend,
     set_paths,
+    set_reach,
 )
+from sticktree.engine.own.chain import ColumnsChain
+from sticktree.engine.own.datum import hold, release
+from sticktree.engine.own.leaves import has_gaps, log_predictive, log_within, put
+from sticktree.engine.own.places import AUXILIARY, PATIENCE, chance, choose
 from sticktree.engine.own.state import TWIGS
 from sticktree.jit import jit
 from sticktree.model import Column, Model
@@ -60,8 +59,9 @@ def weights_of(state, i, words, n):
         weights[node] = chance(state, node) * density
     fresh, bound = 0.0, 0.0
     if state.levels.size > 2:
+        set_reach(state)
         fresh = set_paths(state)
-        bound = fresh * math.exp(log_largest(state, i, gaps)) / weights.max()
+        bound = fresh * math.exp(bound_branch(state, i, gaps)[1]) / weights.max()
         chain = np.empty((state.levels.size, state.coordinates.shape[1]))
         for _ in range(n):
             draw_chain(state, draw_place(state, fresh, words), chain, words)

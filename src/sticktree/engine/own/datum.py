@@ -15,6 +15,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import UNLISTED, Index, add_data, list_nodes
 from sticktree.engine.common.random import RandomState
+from sticktree.engine.own.branches import set_reach
 from sticktree.engine.own.leaves import has_gaps, log_predictive, log_within, put
 from sticktree.engine.own.places import AUXILIARY, choose
 from sticktree.engine.own.state import NOWHERE, State
@@ -32,6 +33,7 @@ def move_data(state: State, rows: Index, rng: RandomState) -> int:
     places = np.empty(AUXILIARY, dtype=np.int64)
     chains = np.empty((AUXILIARY, state.levels.size, state.coordinates.shape[1]))
     changed = 0
+    set_reach(state)
     for i in rows:
         changed += _move(state, i, places, chains, rng)
     if state.sizes[UNLISTED]:

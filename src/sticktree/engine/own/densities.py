@@ -24,6 +24,15 @@ from sticktree.engine.common.links import (
     list_nodes,
 )
 from sticktree.engine.common.random import RandomState
+from sticktree.engine.own.branches import (
+    bound_branch,
+    draw_chain,
+    draw_place,
+    lend,
+    propose_branch,
+    set_paths,
+    set_reach,
+)
 from sticktree.engine.own.datum import enter, hold, release, take_out
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.kinds.dispatch import constants
@@ -32,18 +41,9 @@ from sticktree.engine.own.leaves import (
     count,
     has_gaps,
     log_evidence,
-    log_largest,
     log_predictive,
 )
-from sticktree.engine.own.places import (
-    WEIGHT,
-    chance,
-    draw_chain,
-    draw_place,
-    lend,
-    set_paths,
-    weigh_near,
-)
+from sticktree.engine.own.places import WEIGHT, chance, weigh_near
 from sticktree.engine.own.state import (
     COUNT,
     FORM,
@@ -136,7 +136,8 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
     n_data = state.leaf.size
     out = np.empty(n_data)
     chain = np.empty((state.levels.size, state.coordinates.shape[1]))
-    row = np.empty(raw.shape[1])
+    way, row = np.empty_like(chain), np.empty(raw.shape[1])
+    set_reach(state)
     for i in range(n_data):
         imputed = False
         for d in range(row.size):
@@ -151,7 +152,7 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
                 state.data[i, d] = raw[i, d]
             if old != NULL:
                 value = log_predictive(state, old, i, gaps, -math.inf)
-        out[i] = weigh_all(state, i, gaps, old, value, rng)
+        out[i] = weigh_all(state, i, gaps, old, value, way, rng)
         if imputed:
             for d in range(row.size):
                 state.data[i, d] = row[d]
@@ -179,7 +180,15 @@ def log_likelihood(state: State) -> float:
 
 
 @linked
-def weigh_all(state: State, i: int, gaps: bool, old: int, value: float, rng: RandomState) -> float:
+def weigh_all(
+    state: State,
+    i: int,
+    gaps: bool,
+    old: int,
+    value: float,
+    chain: FloatArray,
+    rng: RandomState,
+) -> float:
     """Return the log predictive density of a datum that is not in the tree, over all places.
 
     ``old`` and ``value`` are as in `weigh_near`. Branches with inner nodes of their own are
@@ -189,13 +198,15 @@ def weigh_all(state: State, i: int, gaps: bool, old: int, value: float, rng: Ran
     total = 0.0
     for k in range(n_near):
         total += state.weight[k, WEIGHT]
-    if state.levels.size == 2 or log_largest(state, i, gaps) < best - UNSEEN:
+    if state.levels.size == 2:
+        return best + math.log(total)
+    around, largest = bound_branch(state, i, gaps)
+    if largest < best - UNSEEN:
         return best + math.log(total)
     fresh = set_paths(state)
-    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
     for _ in range(FRESH):
-        draw_chain(state, draw_place(state, fresh, rng), chain, rng)
-        value = log_predictive(state, lend(state, 0, chain), i, gaps, best - UNSEEN)
+        place, least = draw_place(state, fresh, rng), best - UNSEEN - largest
+        value = propose_branch(state, i, gaps, around, place, chain, least, rng) + largest
         weight = fresh / FRESH
         if value > best:
             total = total * math.exp(best - value) + weight

@@ -114,6 +114,7 @@ def empty_state(data: FloatArray, model: Model) -> State:
         near=np.empty(room, dtype=np.int64),
         weight=np.empty((room, 2)),
         steps=np.full((n_columns, STEPS), np.nan),
+        reach=np.empty((depth, coordinates, 2)),
         work=np.empty((2, n_columns)),
     )
     for link in ("parent", "first_child", "next_sibling", "previous_sibling"):

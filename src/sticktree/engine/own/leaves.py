@@ -199,7 +199,7 @@ def log_predictive(state: State, leaf: int, i: int, gaps: bool, least: float) ->
             value = log_t_together(state, leaf, i, gaps)
         if state.gaussian.size == state.columns.size:
             return value
-    return value + _predict_others(state, leaf, i, 0.0, least - value)
+    return value + predict_others(state, leaf, i, 0.0, least - value)
 
 
 @linked
@@ -219,11 +219,11 @@ def log_within(state: State, leaf: int, i: int, gaps: bool) -> float:
             return math.nan
         if state.gaussian.size == state.columns.size:
             return value
-    return value + _predict_others(state, leaf, i, 1.0, -math.inf)
+    return value + predict_others(state, leaf, i, 1.0, -math.inf)
 
 
 @linked
-def _predict_others(state: State, leaf: int, i: int, inside: float, least: float) -> float:
+def predict_others(state: State, leaf: int, i: int, inside: float, least: float) -> float:
     """Return the log density of all that is not Gaussian; see `log_predictive`."""
     value, node = 0.0, giver(state, leaf)
     for d in range(state.columns.size):

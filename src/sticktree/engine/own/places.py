@@ -6,14 +6,14 @@ weigh at most that together. A density is given up as soon as it is known to be 
 bound in the place of all such, the choice is exact, and they are looked at only in the rare case
 that it falls on them.
 
-A branch with nodes of its own has φ that nobody knows. No such branch has a larger density than the
-datum would have at the centre of an empty leaf. With that bound in place of the densities, a branch
-is drawn from the prior, place and φ, where the choice falls on it, and taken with the ratio of its
-density to the bound; else the choice is made again. That is rejection sampling, and exact, as if
-all branches had been integrated over. Where the bound outweighs the leaves by far this would go on
-for long: then some branches are drawn that stand for all, of which the one that the datum was alone
-on is the first (R. M. Neal, Journal of Computational and Graphical Statistics 9, 2000, algorithm
-8). Which of both is done depends on the other data alone.
+A branch with nodes of its own has φ that nobody knows. All such branches together weigh no more
+than a bound (branches.py). With that in the place of their weight, a branch is proposed where the
+choice falls on it, and taken with a probability that makes up for the bound; else the choice is
+made again. That is rejection sampling, and exact, as if all branches had been integrated over. Where the
+bound outweighs the leaves by far this would go on for long: then some branches are drawn that stand
+for all, of which the one that the datum was alone on is the first (R. M. Neal, Journal of
+Computational and Graphical Statistics 9, 2000, algorithm 8). Which of both is done depends on the
+other data alone.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from __future__ import annotations
 import math
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import (
-    ALIVE,
-    DISCOUNT,
-    LEAVES,
-    ROOT,
-    UNLISTED,
-    Index,
-    list_nodes,
+from sticktree.engine.common.links import DISCOUNT, LEAVES, ROOT, Index
+from sticktree.engine.common.random import RandomState, uniform
+from sticktree.engine.own.branches import (
+    bound_branch,
+    draw_chain,
+    draw_place,
+    lend,
+    opening,
+    propose_branch,
+    set_paths,
 )
-from sticktree.engine.common.random import RandomState, normal, uniform
-from sticktree.engine.own.leaves import expect, log_largest, log_predictive
-from sticktree.engine.own.state import NOWHERE, PHI, SPARE, TWIGS, State
+from sticktree.engine.own.leaves import log_largest, log_predictive
+from sticktree.engine.own.state import NOWHERE, TWIGS, State
 from sticktree.jit import inlined, linked
 from sticktree.tree.arrays import NULL
 
@@ -55,79 +56,10 @@ def path_to(state: State, node: int) -> float:
 
 
 @inlined
-def opening(state: State, node: int) -> float:
-    """Return the probability that a datum which comes to a node opens a branch there."""
-    alpha = state.levels[state.nodes[node].level].alpha
-    if state.nodes[node].n == 0:  # in an empty tree there is no choice, and n + α may be 0
-        return 1.0
-    d = state.scalars[DISCOUNT]
-    return (alpha + d * state.nodes[node].n_children) / (state.nodes[node].n + alpha)
-
-
-@inlined
 def chance(state: State, node: int) -> float:
     """Return the probability that a datum comes to a leaf, or to a new one below a twig."""
     path = path_to(state, node)
     return path if state.nodes[node].level == state.levels.size - 1 else path * opening(state, node)
-
-
-@linked
-def set_paths(state: State) -> float:
-    """Fill in the probability of the path to nodes above the twigs; return that of a new one."""
-    if state.sizes[UNLISTED]:
-        list_nodes(state)
-    d, fresh = state.scalars[DISCOUNT], 0.0
-    for k in range(state.sizes[ALIVE]):
-        node = state.order[k]
-        level = state.nodes[node].level
-        if level >= state.levels.size - 2:
-            continue
-        path = 1.0
-        if node != ROOT:
-            above = state.nodes[node].parent
-            alpha = state.levels[level - 1].alpha
-            path = (
-                state.nodes[above].path * (state.nodes[node].n - d) / (state.nodes[above].n + alpha)
-            )
-        state.nodes[node].path = path
-        fresh += path * opening(state, node)
-    return fresh
-
-
-@linked
-def draw_place(state: State, fresh: float, rng: RandomState) -> int:
-    """Draw where a branch with inner nodes of its own starts; `set_paths` must have been."""
-    point, chosen = uniform(rng) * fresh, ROOT
-    for k in range(state.sizes[ALIVE]):
-        node = state.order[k]
-        if state.nodes[node].level < state.levels.size - 2:
-            chosen = node
-            point -= state.nodes[node].path * opening(state, node)
-            if point < 0.0:
-                break
-    return chosen
-
-
-@linked
-def draw_chain(state: State, at: int, chain: FloatArray, rng: RandomState) -> None:
-    """Draw φ of the inner nodes of a new branch below a node from the prior."""
-    level = state.nodes[at].level
-    for p in range(state.coordinates.shape[1]):
-        value = state.coordinates[at, p, PHI]
-        for j in range(level + 1, state.levels.size - 1):
-            value += math.sqrt(state.variance[j, p]) * normal(rng)
-            chain[j, p] = value
-
-
-@linked
-def lend(state: State, spare: int, chain: FloatArray) -> int:
-    """Make a spare row the last inner node of a chain; return its number."""
-    node, last = state.nodes.size - SPARE + spare, state.levels.size - 2
-    state.nodes[node].level = last
-    for p in range(state.coordinates.shape[1]):
-        state.coordinates[node, p, PHI] = chain[last, p]
-    expect(state, node)
-    return node
 
 
 @linked
@@ -212,9 +144,9 @@ def choose(
         total += state.weight[k, WEIGHT]
     far = math.exp(-MARGIN) if left_out else 0.0
     # Of new branches: their probability, or 1 as long as it is not known; and the largest density.
-    fresh, known, largest, bound = 0.0, True, 0.0, 0.0
+    fresh, known, around, bound = 0.0, True, False, 0.0
     if state.levels.size > 2:
-        largest = log_largest(state, i, gaps)
+        around, largest = bound_branch(state, i, gaps)
         fresh, known, bound = 1.0, False, math.exp(min(largest - best, 700.0))
         if bound > min(0.05 * total, PATIENCE):
             fresh, known = set_paths(state), True
@@ -236,9 +168,8 @@ def choose(
             if not point < total + far + fresh * bound:
                 continue
         places[0] = draw_place(state, fresh, rng)
-        draw_chain(state, places[0], chains[0], rng)
-        least = largest + math.log(1.0 - uniform(rng))
-        if log_predictive(state, lend(state, 0, chains[0]), i, gaps, least) > least:
+        least = math.log(1.0 - uniform(rng))
+        if propose_branch(state, i, gaps, around, places[0], chains[0], least, rng) > least:
             return places[0], 0
 
 

@@ -100,4 +100,5 @@ class State(Addressed):
     near: Index  # (M,) places that the datum at hand may choose
     weight: FloatArray  # (M, 2) log density and weight of each
     steps: FloatArray  # (D, STEPS) part of the log density at a leaf's centre, by its COUNT; NaN
+    reach: FloatArray  # (L, P, 2) of the steps from each level to the twigs; see branches.py
     work: FloatArray  # (2, D) for what is needed for a moment
