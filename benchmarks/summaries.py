@@ -298,7 +298,9 @@ def as_fit(made: MadeUp, n_chains: int = 2, unlabelled: int = 0) -> DFPMixture:
             chain += [draw, *[draw.without_labels()] * unlabelled]
         chains.append(chain)
     runs = [Run(cast("ChainLike", None), chain) for chain in chains]  # none goes on
-    mixture.fit_ = Fit(training, Sampled(model, None, runs, plan.schedule, True), None, {})
+    schedule = plan.schedule_for(training)
+    assert schedule is not None
+    mixture.fit_ = Fit(training, Sampled(model, None, runs, schedule, True), None, {})
     mixture.n_features_in_ = made.data.shape[1]
     return mixture
 

@@ -33,6 +33,8 @@ AT_ONCE = 2_000_000
 SUMMARIES = ("diagnosis", "whole_tree", "tree", "level", "labels", "confidence")
 """The cached properties that files keep."""
 LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
+MEMBERSHIP_DRAWS = 400
+"""Draws, spread evenly, that memberships are means of: a probability is then known to about .02."""
 VOTES = 101  # draws that decide on a missing category
 
 
@@ -219,9 +221,7 @@ class Fit:
         # In reverse, so that the first of equal rows decides.
         of_rows[training.rows[::-1]] = labels[::-1]
         if len(training.outside):
-            (shares,) = self.posterior.predictive.labelled.memberships(
-                training.outside, {level: labels}
-            )
+            (shares,) = self._memberships(training.outside, {level: labels})
             of_rows[training.rows_outside] = shares.argmax(axis=1)
         return of_rows
 
@@ -233,8 +233,11 @@ class Fit:
 
     def memberships(self, x: FloatArray, levels: list[int]) -> list[FloatArray]:
         """Return the probability of new rows to be with each flat cluster, level by level."""
-        clusters = {level: self.flat(level) for level in levels}
-        return self.posterior.predictive.labelled.memberships(x, clusters)
+        return self._memberships(x, {level: self.flat(level) for level in levels})
+
+    def _memberships(self, x: FloatArray, clusters: dict[int, IntArray]) -> list[FloatArray]:
+        used = self.posterior.predictive.labelled.thinned(MEMBERSHIP_DRAWS)
+        return used.memberships(x, clusters)
 
     def n_clusters(self, level: int) -> int:
         """Return the number of flat clusters at a level."""
@@ -279,6 +282,10 @@ class Fit:
             )
         weights = {name: w for name, w in self.selection.weights.items() if w > 1e-3}
         total, data = sum(weights.values()), self.training.some()
+        if not self.training.parallel:
+            # Files that were written before samples chose have draws of all rows.
+            n_data = next(iter(self.selection.draws.values()))[0].n_data
+            data = data if n_data == len(data) else self.training.data
         predictives = {
             name: PosteriorPredictive(
                 [NumberedDraw(0, k, draw) for k, draw in enumerate(draws)],

@@ -125,9 +125,9 @@ def test_the_help_has_an_option_for_every_parameter_that_the_table_gives_one(tol
         in text
     )
     assert "40 with ddt, pydt]" in text
-    assert "the number of independent chains [4]" in text
+    assert "the number of independent chains; a number, or auto [auto: 4, and 4 more" in text
     assert "larger means more small branches; a number, or learn [0; learn with pydt]" in text
-    assert "number of draws that are kept of each chain [1000]" in text
+    assert "number of draws that are kept of each chain; a number, or auto [auto: as" in text
     from sticktree.engine.own.kinds import DECLARED
 
     assert all(kind in text for kind in DECLARED)
@@ -138,7 +138,7 @@ def test_without_options_the_estimator_has_its_defaults():
 
 
 def test_every_option_sets_its_parameter_and_is_kept_when_a_run_goes_on():
-    values = {"int": 2, "int or None": 2, "float or None": 0.25, "bool": False}
+    values = {"int": 2, "int or None": 2, '"auto" or int': 2, "float or None": 0.25, "bool": False}
     for name, parameter in OPTIONS.items():
         value = values.get(parameter.allowed.words, 0.25)
         if parameter.allowed.choices:
@@ -146,7 +146,7 @@ def test_every_option_sets_its_parameter_and_is_kept_when_a_run_goes_on():
         found = estimator_of({name: value}).get_params()
         assert found.pop(parameter.name) == value != parameter.default
         assert found.items() <= DFPMixture().get_params().items()
-    assert {name for name in OPTIONS if name not in LASTING} == {"jobs"}
+    assert {name for name in OPTIONS if name not in LASTING} == {"jobs", "max-time"}
 
 
 def test_models_by_name():
@@ -162,9 +162,11 @@ def test_models_by_name():
 
 WRONG = [
     ("--depth 0", "--depth must be an integer of at least 1, got 0"),
-    ("--chains 0", "--chains must be an integer of at least 1, got 0"),
-    ("--warmup -1", "--warmup must be an integer of at least 0, got -1"),
-    ("--draws 0", "--draws must be an integer of at least 1, got 0"),
+    ("--chains 0", '--chains must be "auto" or an integer of at least 1, got 0'),
+    ("--warmup -1", '--warmup must be "auto" or an integer of at least 0, got -1'),
+    ("--draws 0", '--draws must be "auto" or an integer of at least 1, got 0'),
+    ("--draws many", "needs a number or auto, got 'many'"),
+    ("--max-time 0", "--max-time must be a finite number greater than 0, got 0.0"),
     ("--thin 0", "--thin must be an integer of at least 1, got 0"),
     ("--jobs 0", "--jobs must be an integer of at least 1, got 0"),
     ("--level 16", "--level must be an integer between 0 and 15, got 16"),

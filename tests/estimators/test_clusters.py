@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture
+from sticktree import fit as fit_module
 from sticktree.posterior import expected_loss
 from sticktree.posterior.draws import ConvergenceWarning
 
@@ -160,3 +161,16 @@ def test_one_row_is_a_tree_of_one_leaf():
     assert mixture.tree_.n_data == 1
     np.testing.assert_array_equal(mixture.labels_, [0])
     np.testing.assert_array_equal(mixture.confidence_, [1.0])
+
+
+def test_memberships_of_many_draws_are_a_mean_over_some_within_their_error(data, monkeypatch):
+    mixture = fit(data, n_draws=400)
+    rows = data[::3] + 0.7
+    some = mixture.predict_proba(rows)
+    every = fit_module.MEMBERSHIP_DRAWS
+    assert every < len(mixture.posterior_)
+    monkeypatch.setattr(fit_module, "MEMBERSHIP_DRAWS", 800)
+    exact = mixture.predict_proba(rows)
+    assert not np.array_equal(some, exact)
+    # Half of the draws, which are correlated: four standard errors of independent ones.
+    np.testing.assert_allclose(some, exact, atol=4 * 0.5 / np.sqrt(every))

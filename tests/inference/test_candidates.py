@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sticktree import DFPMixture, DPMixture
-from sticktree.inference.fitting import Candidates
+from sticktree.inference.candidates import Candidates
 from sticktree.inference.parameters import checked
 from sticktree.model import Column
 from sticktree.processes import LogDivergence

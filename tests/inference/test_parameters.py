@@ -105,10 +105,11 @@ def test_draws_do_not_depend_on_how_a_fit_is_run():
     kept = draws_depend_on(values)
     assert values.keys() - kept.keys() == {
         "n_draws",
+        "max_time",
         "n_jobs",
         "warm_start",
         "progress",
         "checkpoint",
         "level",
     }
-    assert kept["n_warmup"] == "1000"
+    assert kept["n_warmup"] == "'auto'"

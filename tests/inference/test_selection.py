@@ -8,12 +8,11 @@ import pytest
 
 from sticktree.engine.shared.chain import Chain
 from sticktree.inference import selection
-from sticktree.inference.runner import Schedule
-from sticktree.inference.selection import Selection, select
+from sticktree.inference.runner import Run, TimeLimit
+from sticktree.inference.selection import Selection, clearly_worse, select
 from sticktree.model import Model
 from sticktree.posterior.loo import LeaveOneOut
 
-SCHEDULE = Schedule(n_warmup=60, n_draws=60)
 # The noise is narrow, or as wide as all the data: of two tight groups that is clearly wrong.
 NARROW = Model(np.ones(1), precision_prior=(1.0, 0.01), concentration=1.0)
 DEEP = Model(np.ones(2), precision_prior=(1.0, 0.01), concentration=1.0)
@@ -26,8 +25,8 @@ def data():
     return np.repeat([-1.0, 1.0], 15)[:, None] + 0.1 * rng.standard_normal((30, 2))
 
 
-def choose(data, *candidates, n_jobs=2, schedule=SCHEDULE, **options):
-    return select(data, candidates, schedule, np.random.SeedSequence(1), n_jobs, **options)
+def choose(data, *candidates, n_jobs=2, **options):
+    return select(data, candidates, np.random.SeedSequence(1), n_jobs, **options)[0]
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +36,8 @@ def chosen(data):
 
 def test_model_that_is_clearly_worse_is_dropped_early(chosen):
     assert chosen.best in ("narrow", "deep")
-    assert chosen.dropped_after == {"wide": 40}
-    # Three rounds of 240 sweeps; the two that are left cannot use all of theirs.
-    assert chosen.n_sweeps == 6 * 40 + 4 * 80
+    assert chosen.dropped_after == {"wide": 24}
+    assert chosen.n_sweeps == 6 * 24 + 4 * 26
     assert chosen.weights["wide"] == 0
     assert sum(chosen.weights.values()) == pytest.approx(1)
 
@@ -48,7 +46,7 @@ def test_table_has_the_best_first_and_those_dropped_last(chosen):
     table = chosen.table
     assert (table[0]["name"], table[2]["name"]) == (chosen.best, "wide")
     assert table[0]["difference"] == 0
-    assert [row["dropped_after"] for row in table] == [None, None, 40]
+    assert [row["dropped_after"] for row in table] == [None, None, 24]
     last = table[2]
     assert last["elpd"] == chosen.results["wide"].elpd
     gap = chosen.results["wide"].pointwise - chosen.results[chosen.best].pointwise
@@ -66,66 +64,70 @@ def test_result_does_not_depend_on_the_number_of_threads(data, chosen):
         np.testing.assert_array_equal(result.k_hat, chosen.results[name].k_hat)
 
 
-def test_chains_go_on_after_a_round_and_records_come_after_warm_up(data, chosen):
+def test_a_candidate_is_judged_by_the_draws_after_warm_up_of_its_better_chain(data, chosen):
     # The same chains, run by hand.
-    seeds = np.random.SeedSequence(1).spawn(3)[1].spawn(2)
-    records = []
-    for seed in seeds:
+    found = []
+    for seed in np.random.SeedSequence(1).spawn(3)[1].spawn(2):
         chain = Chain(data, NARROW, np.random.default_rng(seed))
         kept = []
-        for k in range(1, 121):
-            chain.sweep(tune=k <= 60)
-            if k > 60:
+        for k in range(1, 51):
+            chain.sweep(tune=k <= 25)
+            if k > 25:
                 kept.append(chain.leave_one_out())
-        records.append(kept)
-    expected = selection.leave_one_out(np.array(records))
-    np.testing.assert_array_equal(chosen.results["narrow"].pointwise, expected.pointwise)
+        found.append(selection.leave_one_out(np.array([kept])))
+    better = max(found, key=lambda result: result.elpd)
+    assert found[0].elpd != pytest.approx(found[1].elpd)
+    np.testing.assert_allclose(chosen.results["narrow"].pointwise, better.pointwise, rtol=1e-9)
+
+
+def test_a_stuck_chain_does_not_get_the_best_model_dropped(data, monkeypatch):
+    original, n_begun = Run.on.__func__, []
+
+    def on(cls, *arguments):
+        n_begun.append(1)
+        # The second chain of the better model never leaves a state that predicts badly.
+        model = WIDE if len(n_begun) == 2 else arguments[1]
+        return original(cls, arguments[0], model, arguments[2])
+
+    monkeypatch.setattr(Run, "on", classmethod(on))
+    found = choose(data, ("narrow", NARROW), ("wide", WIDE))
+    assert found.best == "narrow"
+    assert found.dropped_after == {"wide": 24}
+
+
+def test_the_chains_of_the_best_are_returned_with_their_draws(data):
+    found, runs = select(
+        data, [("narrow", NARROW), ("deep", DEEP)], np.random.SeedSequence(1), n_jobs=1
+    )
+    assert [(run.n_sweeps, len(run.draws)) for run in runs] == [(50, 25), (50, 25)]
+    assert [draw for run in runs for draw in run.draws] == found.draws[found.best]
+    assert {run.chain.model for run in runs} == {found.models[found.best]}
 
 
 def test_only_one_left_does_not_go_on(data):
     found = choose(data, ("wide", WIDE), ("narrow", NARROW))
     assert found.best == "narrow"
-    assert found.n_sweeps == 4 * 40
+    assert found.n_sweeps == 4 * 24
     assert found.weights == {"wide": 0.0, "narrow": 1.0}
 
 
-def test_one_candidate_runs_its_schedule(data):
+def test_one_candidate_runs_to_the_end(data):
     found = choose(data, ("narrow", NARROW), n_chains=1)
-    assert (found.best, found.n_sweeps, found.weights) == ("narrow", 120, {"narrow": 1.0})
+    assert (found.best, found.n_sweeps, found.weights) == ("narrow", 50, {"narrow": 1.0})
 
 
-@pytest.mark.parametrize("budget", [4, 7, 50, 333, 10**9])
-def test_budget_is_kept(budget, data, monkeypatch):
-    count = []
-    sweep = Chain.sweep
-    monkeypatch.setattr(Chain, "sweep", lambda *a, **b: count.append(1) or sweep(*a, **b))
-    found = choose(data, ("a", NARROW), ("b", DEEP), budget=budget)
-    assert found.n_sweeps == len(count) <= min(budget, 4 * SCHEDULE.n_sweeps)
-    assert found.n_sweeps > min(budget, 4 * SCHEDULE.n_sweeps) - 4
+@pytest.mark.parametrize("n_sweeps", [2, 3, 11, 50])
+def test_no_chain_makes_more_sweeps_than_are_asked_for(n_sweeps, data):
+    found = choose(data, ("a", NARROW), ("b", DEEP), n_sweeps=n_sweeps)
+    assert found.n_sweeps == 4 * n_sweeps
     assert np.isfinite([result.elpd for result in found.results.values()]).all()
 
 
-def test_at_most_a_hundred_records_of_a_chain_are_used(data, monkeypatch):
-    shapes = []
-    original = selection.leave_one_out
-    monkeypatch.setattr(
-        selection,
-        "leave_one_out",
-        lambda x, **options: shapes.append(x.shape) or original(x, **options),
-    )
-    choose(data, ("narrow", NARROW), schedule=Schedule(10, 500))
-    assert [shape[0] for shape in shapes] == [2, 2, 2, 2]
-    sizes = [shape[1] for shape in shapes]
-    assert 30 <= sizes[0] < sizes[1] < sizes[2] == sizes[3] == 100
-
-
-def test_records_are_evenly_spaced():
-    pilot = selection._Pilot(None, None, None, 1, 0, None)
-    pilot.records = [selection._Record(k, k, None) for k in range(1, 501)]
-    assert [record.densities for record in pilot.used(100)] == list(range(104, 501, 4))
-    assert len(pilot.records) == 400
-    pilot.records = pilot.records[-30:]
-    assert [record.densities for record in pilot.used(0)] == list(range(471, 501))
+def test_when_time_is_over_what_there_is_decides(data):
+    found = choose(data, ("a", NARROW), ("b", DEEP), limit=TimeLimit(1e-9))
+    assert found.n_sweeps == 4
+    assert found.best in ("a", "b")
+    assert {name: len(draws) for name, draws in found.draws.items()} == {"a": 2, "b": 2}
 
 
 def made(values):
@@ -143,17 +145,17 @@ def test_who_is_clearly_worse():
         "much and sure": made(best - 0.2),
         "never": made(np.where(np.arange(100) == 3, -np.inf, best)),
     }
-    assert selection._clearly_worse(models) == ["much and sure"]
+    assert clearly_worse(models) == ["much and sure"]
 
 
 def test_ctrl_c_ends_all_chains(data, monkeypatch):
     begun, pressed = threading.Semaphore(0), threading.Event()
-    go_on = selection._Pilot.go_on
+    sweeps = Run.sweeps
 
-    def slow(self, length, stop):
+    def slow(self, schedule):
         begun.release()
         assert pressed.wait(60)
-        go_on(self, length, stop)
+        yield from sweeps(self, schedule)
 
     def result(self, timeout=None):
         for _ in range(2):
@@ -161,25 +163,25 @@ def test_ctrl_c_ends_all_chains(data, monkeypatch):
         pressed.set()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(selection._Pilot, "go_on", slow)
+    monkeypatch.setattr(Run, "sweeps", slow)
     monkeypatch.setattr(Future, "result", result)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
-        choose(data, ("a", NARROW), ("b", DEEP), schedule=Schedule(0, 10**7))
+        choose(data, ("a", NARROW), ("b", DEEP), n_sweeps=10**7)
     assert threading.active_count() == before
 
 
 def test_error_in_a_chain_is_raised_and_stops_the_others(data, monkeypatch):
-    go_on = selection._Pilot.go_on
+    sweeps = Run.sweeps
 
-    def fail(self, length, stop):
-        if self.model is DEEP:
+    def fail(self, schedule):
+        if self.chain.model is DEEP:
             raise RuntimeError("broken")
-        go_on(self, length, stop)
+        yield from sweeps(self, schedule)
 
-    monkeypatch.setattr(selection._Pilot, "go_on", fail)
+    monkeypatch.setattr(Run, "sweeps", fail)
     with pytest.raises(RuntimeError, match="broken"):
-        choose(data, ("b", DEEP), ("a", NARROW), schedule=Schedule(0, 10**7))
+        choose(data, ("b", DEEP), ("a", NARROW), n_sweeps=10**7)
 
 
 def test_text_and_html(chosen):
@@ -188,7 +190,7 @@ def test_text_and_html(chosen):
     assert lines[0] == f"Leave-one-out log density of 30 rows; best: {chosen.best}"
     assert lines[1].split()[:2] == ["model", "elpd"]
     assert len(lines) == 5
-    assert lines[4].endswith("40 sweeps")
+    assert lines[4].endswith("24 sweeps")
     assert chosen._repr_html_().count("<tr>") == 4
     odd = Selection({"<b>": made([1.0, 2.0])}, {"<b>": 1.0}, {}, 2, {}, {})
     assert "&lt;b&gt;" in odd._repr_html_()
@@ -202,8 +204,7 @@ def test_text_and_html(chosen):
         ([("a", NARROW), ("a", DEEP)], {}, "different names, got 'a' more than once"),
         ([("a", NARROW)], {"n_jobs": 0}, "n_jobs must be an integer of at least 1, got 0"),
         ([("a", NARROW)], {"n_chains": 0}, "n_chains must be"),
-        ([("a", NARROW)], {"budget": 1}, "budget must be an integer of at least 2, got 1"),
-        ([("a", NARROW)], {"schedule": Schedule(5, 0)}, "n_draws must be"),
+        ([("a", NARROW)], {"n_sweeps": 1}, "n_sweeps must be an integer of at least 2, got 1"),
     ],
 )
 def test_wrong_input_is_refused(candidates, options, message, data):
@@ -212,13 +213,13 @@ def test_wrong_input_is_refused(candidates, options, message, data):
 
 
 def test_a_candidate_whose_chains_leave_the_range_of_numbers_is_never_the_best(data, monkeypatch):
-    original = Chain.leave_one_out
+    original = selection.densities_without
 
-    def broken(chain):
-        found = original(chain)
-        return np.full_like(found, np.nan) if chain.model is DEEP else found
+    def broken(draws, model, data):
+        found = original(draws, model, data)
+        return np.full_like(found, -np.inf) if model is DEEP else found
 
-    monkeypatch.setattr(Chain, "leave_one_out", broken)
+    monkeypatch.setattr(selection, "densities_without", broken)
     found = choose(data, ("deep", DEEP), ("narrow", NARROW))
     assert found.best == "narrow"
     assert found.results["deep"].elpd == -np.inf

@@ -100,7 +100,7 @@ def test_run_that_died_goes_on_from_where_it_was_saved(tmp_path, monkeypatch, fo
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("n_draws", [0, 6])
 def test_interrupted_run_goes_on_to_the_draws_of_a_whole_one(tmp_path, monkeypatch, form, n_draws):
-    def interrupted(runs, schedule, n_jobs, watch, data=None):
+    def interrupted(runs, schedule, n_jobs, watch, data=None, limit=None):
         for run in runs:
             for _ in run.sweeps(Schedule(schedule.n_warmup, n_draws)):
                 pass

@@ -9,7 +9,7 @@ import pytest
 from sticktree import Tree
 from sticktree.posterior import expected_loss, flat_clustering, labels_at
 from sticktree.posterior.clusterings import as_clusterings, expected_losses, scale
-from sticktree.posterior.flat import cut_of_least_loss, number_clusters, search
+from sticktree.posterior.flat import cut_of_least_loss, never_parted, number_clusters, search
 from sticktree.posterior.reseating import Table, merge, relabel, sweep, value
 from sticktree.processes import set_partitions
 from tests.support.trees import SHAPES, random_tree
@@ -51,6 +51,21 @@ def test_no_clustering_of_a_few_data_is_better(loss, seed):
         best = losses[(sizes == n_clusters) | (n_clusters is None)].min()
         assert n_clusters in (None, np.unique(found).size)
         assert expected_loss(found, draws, loss) == pytest.approx(best, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["vi", "binder"])
+@pytest.mark.parametrize("seed", range(12))
+def test_data_that_no_draw_parts_are_together_in_the_best_clustering(loss, seed):
+    rng = np.random.default_rng(100 + seed)
+    draws = noisy_draws(rng, 4)[:, rng.integers(4, size=7)]
+    every = all_clusterings(7)
+    losses = expected_losses(every, as_clusterings(draws), loss)
+    found = flat_clustering(draws, loss=loss)
+    assert expected_loss(found, draws, loss) == pytest.approx(losses.min(), abs=1e-12)
+    first, kind, size = never_parted(draws)
+    np.testing.assert_array_equal(draws[:, first[kind]], draws)
+    assert first.size == np.unique(draws, axis=1).shape[1]
+    np.testing.assert_array_equal(np.bincount(kind), size)
 
 
 @pytest.mark.parametrize("loss", ["vi", "binder"])
@@ -242,8 +257,10 @@ def test_a_deep_tree_is_cut_into_many():
 LOSSES = ["vi", "binder"]
 
 
-def table_of(draws, labels, loss, n_slots=12):
-    table = Table(as_clusterings(draws), loss, n_slots, None, np.random.default_rng(0))
+def table_of(draws, labels, loss, n_slots=12, weight=None):
+    draws = as_clusterings(draws)
+    weight = np.ones(draws.shape[1], dtype=np.int32) if weight is None else weight
+    table = Table(draws, weight, loss, n_slots, None, np.random.default_rng(0))
     relabel(table.seats, labels.astype(np.int32))
     return table
 
@@ -251,15 +268,18 @@ def table_of(draws, labels, loss, n_slots=12):
 def assert_counts_are_right(table):
     """Count anew what the table keeps up to date."""
     seats, draws = table.seats, table.draws
-    size = [np.sum(seats.labels == k) for k in range(seats.size.size)]
+    clusters = range(seats.size.size)
+    size = [seats.weight[seats.labels == k].sum() for k in clusters]
     np.testing.assert_array_equal(seats.size, size)
-    first = 0
+    r = 0
     for draw in draws:
         for j in range(draw.max() + 1):
-            both = [np.sum((draw == j) & (seats.labels == k)) for k in range(seats.size.size)]
-            np.testing.assert_array_equal(seats.shared[first + j], both)
-        first += draw.max() + 1
-    assert first == len(seats.shared)
+            listed = slice(seats.first[r], seats.first[r] + seats.n_here[r])
+            found = dict(zip(seats.here[listed].tolist(), seats.held[listed].tolist(), strict=True))
+            both = {k: seats.weight[(draw == j) & (seats.labels == k)].sum() for k in clusters}
+            assert found == {k: n for k, n in both.items() if n}
+            r += 1
+    assert r == len(seats.n_here)
 
 
 def naive_merger(labels, draws, loss):
@@ -311,16 +331,18 @@ def test_free_mergers_end_where_none_helps(loss):
 @pytest.mark.parametrize("fixed", [False, True])
 def test_a_datum_goes_where_the_loss_is_least(loss, fixed):
     rng = np.random.default_rng(4)
-    for _ in range(20):
+    for repeat in range(20):
         draws, labels = rng.integers(4, size=(6, 10)), rng.integers(4, size=10)
-        table = table_of(draws, labels, loss)
-        sweep(table.seats, np.array([3], dtype=np.int32), table.delta, fixed)
+        weight = rng.integers(1, 4 if repeat % 2 else 2, size=10).astype(np.int32)
+        every = np.repeat(np.arange(10), weight)  # the data that the columns stand for
+        table = table_of(draws, labels, loss, weight=weight)
+        sweep(table.seats, np.array([3], dtype=np.int32), table.growth, fixed)
         clusters = np.unique(labels) if fixed else np.arange(12)
         options = [np.where(np.arange(10) == 3, k, labels) for k in clusters]
         if fixed and np.sum(labels == labels[3]) == 1:
             options = [labels]
-        losses = [expected_loss(z, draws, loss) for z in options]
-        found = expected_loss(table.seats.labels, draws, loss)
+        losses = [expected_loss(z[every], draws[:, every], loss) for z in options]
+        found = expected_loss(table.seats.labels[every], draws[:, every], loss)
         assert found == pytest.approx(min(losses), abs=1e-9)
         assert_counts_are_right(table)
 
@@ -330,7 +352,7 @@ def test_no_table_is_read_past_its_end_when_all_data_are_in_one_cluster(n_rows):
     together = np.zeros(n_rows, dtype=int)
     table = table_of([together], together, "vi", n_slots=n_rows)
     # The kernel as plain Python, since compiled code reads past the end of an array in silence.
-    sweep.py_func(table.seats, np.arange(n_rows), table.delta, False)
+    sweep.py_func(table.seats, np.arange(n_rows), table.growth, False)
     assert np.unique(table.seats.labels).size == 1
 
 

@@ -8,6 +8,7 @@ import pytest
 from sklearn import config_context
 
 from sticktree import DFPMixture, Tree
+from sticktree.inference.course import Course
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.draws import Diagnosis
 from sticktree.present.notebook import html_of_fit
@@ -167,6 +168,7 @@ def fitted(posterior, r_hat, **changes):
         "model": SimpleNamespace(depth=2, covariance_type="full", leaf_noise="shared"),
         "selection": None,
         "stream": None,
+        "sampled": SimpleNamespace(course=Course()),
         "diagnosis": Diagnosis(r_hat, {}),
         "training": SimpleNamespace(n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30)),
     }

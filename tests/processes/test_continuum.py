@@ -27,7 +27,7 @@ from scipy import integrate
 from sticktree import DirichletDiffusionTree, PitmanYorDiffusionTree, Tree
 from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.shared.state import empty_state, load_tree
-from sticktree.inference.fitting import Candidates
+from sticktree.inference.candidates import Candidates
 from sticktree.inference.parameters import checked
 from sticktree.processes import (
     DiffusionDivergence,

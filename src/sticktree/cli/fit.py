@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
-from sticktree.cli.fit_options import LASTING, OPTIONS, add_options, estimator_of, lasting
+from sticktree.cli.fit_options import LASTING, OPTIONS, PASSING, add_options, estimator_of, lasting
 from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
@@ -93,8 +93,9 @@ def run_fit(options: argparse.Namespace) -> None:
         raise ValueError("give a file to fit, such as: sticktree fit data.csv -o run")
     chosen["seed"] = seed_of(argparse.Namespace(seed=chosen.get("seed")))
     quiet = {"progress": False} if options.quiet else {}
-    if options.jobs is not None:
-        chosen["jobs"] = options.jobs
+    for name in PASSING:
+        if getattr(options, name) is not None:
+            chosen[name] = getattr(options, name)
     estimator = estimator_of(
         chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
     )

@@ -22,7 +22,9 @@ OPTIONS = {
     if parameter.option is not None and parameter.allowed.typed != "not"
 }
 """Options that set a parameter of the estimator as they stand."""
-LASTING = (*READING, *COLUMNS, "model", *(name for name in OPTIONS if name != "jobs"), "seed")
+PASSING = ("jobs", "max-time")
+"""Options that have nothing to do with what is drawn."""
+LASTING = (*READING, *COLUMNS, "model", *(name for name in OPTIONS if name not in PASSING), "seed")
 """Options that a run keeps when it goes on."""
 
 
@@ -79,16 +81,19 @@ def _add_parameter(group: argparse._ArgumentGroup, parameter: Parameter) -> None
     allowed, words = parameter.allowed, parameter.help
     form: dict[str, Any] = {"type": int, "metavar": parameter.metavar}
     if allowed.typed == "switch":  # the one there is can only be switched off
-        form = {"dest": parameter.option, "action": "store_const", "const": False}
+        form = {"action": "store_const", "const": False}
         words = "take columns in their own units inside: do not centre and scale them"
     elif allowed.typed == "choice":
         form = {"choices": allowed.choices}
-    elif allowed.typed == "number":
-        form["type"] = _number_or(str(allowed.word))
+    elif allowed.word is not None:
+        number = float if allowed.typed == "number" else int
+        form["type"] = _number_or(allowed.word, number)
         words += f"; a number, or {allowed.word}"
+    elif allowed.typed == "number":
+        form["type"] = float
     if allowed.typed != "switch":
         words += f" [{_default(parameter)}]"
-    group.add_argument(str(parameter.flag), help=words, **form)
+    group.add_argument(str(parameter.flag), dest=parameter.option, help=words, **form)
 
 
 def _default(parameter: Parameter) -> str:
@@ -113,7 +118,7 @@ def lasting(options: argparse.Namespace) -> dict[str, Any]:
 def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
     """Return the estimator that options ask for, its parameters checked."""
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.inference.fitting import Candidates
+    from sticktree.inference.candidates import Candidates
 
     model = options.get("model", "dfp")
     preset = PRESETS[model]
@@ -144,12 +149,12 @@ def _kinds(text: str) -> dict[str, str]:
     return kinds
 
 
-def _number_or(word: str) -> Any:
+def _number_or(word: str, number: type[int] | type[float]) -> Any:
     def parse(text: str) -> float | str:
         if text == word:
             return word
         try:
-            return float(text)
+            return number(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"needs a number or {word}, got {text!r}") from None
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sticktree.tree import Tree
 
 FORMAT, VERSION = "sticktree.run", 1
-RECORD, MODEL, CHECKPOINT = "run.json", "model.sticktree", "checkpoint"
+RECORD, MODEL, CHECKPOINT, COURSE = "run.json", "model.sticktree", "checkpoint", "course.json"
 NEWICK, JSON, NODES, CLUSTERS, SUMMARY = (
     "tree.nwk",
     "tree.json",
@@ -47,9 +47,19 @@ NEWICK, JSON, NODES, CLUSTERS, SUMMARY = (
 )
 FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, SUMMARY)
 """All files of a run that is finished."""
-RESULTS = ("model", "level", "levels", "clusters_per_level", "agree", "convergence", "r_hat", "ess")
+RESULTS = (
+    "model",
+    "level",
+    "levels",
+    "clusters_per_level",
+    "agree",
+    "convergence",
+    "r_hat",
+    "ess",
+    "sampling",
+)
 """What the record has of the summary."""
-PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "arviz-stats", "pandas")
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
 
 
 class UnfinishedError(ValueError):
@@ -175,7 +185,8 @@ class RunFolder:
         """Remove the checkpoint, if there is one."""
         for path in self.checkpoint.glob("chain-*.npz"):
             path.unlink()
-        (self.checkpoint / RECORD).unlink(missing_ok=True)
+        for name in (RECORD, COURSE):
+            (self.checkpoint / name).unlink(missing_ok=True)
         if self.checkpoint.is_dir() and not any(self.checkpoint.iterdir()):
             shutil.rmtree(self.checkpoint)
 

@@ -283,7 +283,7 @@ def _read(
     """Return the table as the estimator takes it; all that may be wrong with it is raised here."""
     from sticktree.data import ColumnError, read_table
     from sticktree.data.training import expand
-    from sticktree.inference.fitting import check_noise
+    from sticktree.inference.candidates import check_noise
 
     empty = [name for name in frame if frame[name].isna().all()]
     if empty:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 
 MANY = 100_000  # rows, above which "auto" is the parallel sampler
-SOME = 2_000  # rows that choose a model for all, where there are many
+SOME = 2_000  # rows that choose a model for all, where they are for the parallel sampler
+ALL = 2_000  # rows up to which all choose, where they are not,
+SOME_BY_ONE = 1_000  # and how many of more do
 KEPT = 20_000  # rows, about, that a fit keeps of those that are not in memory
 LABEL_BYTES = 500_000_000  # of labels that draws of the parallel sampler keep, of all chains
 BY_WORKERS = "rows-"  # begins digests that workers of a cluster made
@@ -295,14 +297,28 @@ class TrainingData:
             return np.arange(self.n_rows), self.table()
         return self.sampled[0], self.scaling.restored(self.sampled[1])
 
-    def some(self) -> FloatArray:
-        """Return data that choose a model: all, or some where there are many."""
-        if not self.parallel:
+    def some(self, most: int | None = None) -> FloatArray:
+        """Return data that stand for all: those that choose a model, or ``most`` about.
+
+        A model is chosen by all data, or by some where there are many.
+        """
+        if self.parallel:
+            return self._some_of_many(SOME if most is None else most)
+        if most is None and self.n_data <= ALL:
             return self.data
-        store = self.store or (MemoryStore(self.data) if self.in_memory else None)
-        if store is None:
+        return self.data[_spread_rows(self.n_data, SOME_BY_ONE if most is None else most)]
+
+    def _some_of_many(self, most: int) -> FloatArray:
+        if self.store is None and self.sampled is not None:
             raise ValueError("the rows of the fit are not in memory, and its chains have ended")
-        return some_rows(store, SOME).y
+        return some_rows(self.store or MemoryStore(self.data), most).y
+
+
+def _spread_rows(n_data: int, most: int) -> Rows:
+    """Return numbers of ``most`` of the data, or of all if there are no more."""
+    if n_data <= most:
+        return np.arange(n_data)
+    return np.sort(np.random.default_rng(SALT).choice(n_data, most, replace=False))
 
 
 def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:

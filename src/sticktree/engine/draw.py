@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sticktree.tree import NULL, Tree
 N_TRACKED = 12
 
 
+@lru_cache(maxsize=8)
 def tracked_pairs(n_data: int) -> tuple[IntArray, IntArray]:
     """Return the pairs of rows, spread over the data, whose meetings are followed.
 

@@ -16,6 +16,7 @@ from sticktree.data import Columns
 from sticktree.display import html
 from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
 from sticktree.fit import Fit
+from sticktree.inference.course import Course
 from sticktree.inference.drift import Stream
 from sticktree.inference.runner import seed_sequence
 from sticktree.inference.selection import Selection
@@ -68,6 +69,21 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     def diagnosis_(self) -> Diagnosis:
         """R-hat and effective sample sizes."""
         return self.fit_.diagnosis
+
+    @property
+    def course_(self) -> Course:
+        """How sampling went."""
+        return self.fit_.sampled.course
+
+    @property
+    def n_draws_(self) -> int:
+        """Draws of each chain that are kept."""
+        return self.fit_.posterior.n_draws
+
+    @property
+    def n_iter_(self) -> int:
+        """Sweeps of the longest chain, warm-up included."""
+        return max((run.n_sweeps for run in self.fit_.sampled.runs), default=0)
 
     @property
     def depth_(self) -> int:
@@ -224,7 +240,11 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
     @chunkwise
     def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
-        """Return the probability of every row to be with each cluster at a level."""
+        """Return the probability of every row to be with each cluster at a level.
+
+        It is a mean over at most 400 draws, spread evenly; so are :meth:`predict` and
+        :meth:`transform`.
+        """
         check_is_fitted(self)
         level = self.fit_.checked_level(level)
         if is_dask(X):

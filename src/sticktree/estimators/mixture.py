@@ -15,7 +15,7 @@ from sticktree.estimators.online import as_first_batch, with_batch
 from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
-from sticktree.inference.parameters import draws_depend_on
+from sticktree.inference.parameters import AUTO, draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
 
@@ -33,9 +33,9 @@ class DFPMixture(FittedMixture):
         How often the stick breaks. With the log divergence the last break gives every datum a place
         of its own, so the tree has ``depth − 1`` levels. ``depth=1`` is the Dirichlet process
         mixture with any divergence that has a name: one break with concentration c, one level. If
-        ``covariance_type`` is "auto", the data may choose a smaller depth. None leaves the depth to
-        the data in that case, and noise that all leaves share may have deeper trees too; else None
-        is 4.
+        ``covariance_type`` is "auto", the data may choose a tree of one level in its place. None
+        leaves the depth to the data in that case: one level, or 4, or 16 where all leaves share
+        their noise; else None is 4.
     divergence : {"log", "constant", "diffusion"}, array, callable or Divergence, default="log"
         How the concentration depends on the level. "log" is the paper's. "diffusion" is the same
         less the discount: in many steps, a diffusion tree; see
@@ -46,9 +46,9 @@ class DFPMixture(FittedMixture):
         The Pitman–Yor discount in [0, 1): larger means more small branches. None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
-        ``leaf_noise`` and the depth: short chains of every candidate are compared by
-        leave-one-out density. That takes at most half as many sweeps as the fit, and 1,200 in all;
-        the evidence is in ``selection_``.
+        ``leaf_noise`` and the depth: two chains of 50 sweeps of each of six candidates are compared
+        by leave-one-out density, and candidates that are clearly worse are dropped halfway; above
+        2,000 rows, a sample of 1,000 decides. The evidence is in ``selection_``.
     leaf_noise : {"auto", "shared", "own"}, default="auto"
         Whether all leaves have the same noise, or each its own. Steps down the tree are multiples
         of noise that is shared. "auto" is chosen by the data if ``covariance_type`` is "auto" too;
@@ -85,14 +85,23 @@ class DFPMixture(FittedMixture):
         The two parameters of the Beta prior of the discount.
     standardize : bool, default=True
         Whether columns are centred and scaled inside. Densities are in the user's units either way.
-    n_chains : int, default=4
-        The number of independent chains.
-    n_warmup : int, default=1000
-        The first sweeps of each chain, which are discarded. On Glass, chains need up to a
-        thousand sweeps to meet.
-    n_draws : int, default=1000
-        The number of draws that are kept of each chain. A draw takes a few bytes per row: about a
-        kilobyte for 600 rows.
+    n_chains : "auto" or int, default="auto"
+        The number of independent chains. "auto" is 4; if ``n_draws`` is "auto" too, and two halves
+        of the chains do not agree after 200 sweeps each, it is 8: where a posterior has modes that
+        chains do not leave, more chains say more than longer ones.
+    n_warmup : "auto" or int, default="auto"
+        The first sweeps of each chain, which are discarded. "auto" is the first half of all sweeps.
+    n_draws : "auto" or int, default="auto"
+        The number of draws that are kept of each chain. "auto" goes on to 100, 200, 400 and at most
+        800 sweeps, until the answer is stable: until the density of rows that are left out, and the
+        tree of clusters, hardly change with the length of the chains and between two halves of
+        them. That looks at draws alone, so that the same seed gives the same result on any machine.
+        A chain that predicts far worse than the best is dropped as stuck. ``course_`` says how it
+        went. With a number nothing is looked at. A draw takes a few bytes per row: about a kilobyte
+        for 600 rows.
+    max_time : float or None, default=None
+        Seconds after which sampling ends with what there is. It is looked at after every sweep. The
+        result then depends on the speed of the machine; ``course_`` says whether that happened.
     thin : int, default=1
         Sweeps from one draw to the next.
     level : int or None, default=None
@@ -106,7 +115,8 @@ class DFPMixture(FittedMixture):
     random_state : int, RandomState, Generator or None, default=None
         The seed: the same seed gives the same draws.
     warm_start : bool, default=False
-        Whether to go on from the last fit. Its draws are kept, and ``n_draws`` more are added.
+        Whether to go on from the last fit. Its draws are kept, and ``n_draws`` more are added; if
+        that is "auto", as many as there were sweeps.
     progress : bool or None, default=None
         Whether to show the progress of every chain. None does so on a terminal.
     checkpoint : path or None, default=None
@@ -139,6 +149,10 @@ class DFPMixture(FittedMixture):
         computed when one of them is first asked for.
     diagnosis_ : Diagnosis
         R-hat and effective sample sizes.
+    course_ : Course
+        How sampling went: looks at the answer, chains that were dropped, whether time ran out.
+    n_draws_, n_iter_ : int
+        Draws of each chain that are kept, and sweeps of the longest chain.
     depth_, covariance_type_, leaf_noise_ : int, str, str
         The model that was fitted.
     algorithm_ : str
@@ -190,9 +204,10 @@ class DFPMixture(FittedMixture):
         node_prior: tuple[float, float] = (2.0, 0.5),
         discount_prior: tuple[float, float] = (1.0, 1.0),
         standardize: bool = True,
-        n_chains: int = 4,
-        n_warmup: int = 1000,
-        n_draws: int = 1000,
+        n_chains: int | str = "auto",
+        n_warmup: int | str = "auto",
+        n_draws: int | str = "auto",
+        max_time: float | None = None,
         thin: int = 1,
         level: int | None = None,
         n_jobs: int | None = None,
@@ -220,6 +235,7 @@ class DFPMixture(FittedMixture):
         self.n_chains = n_chains
         self.n_warmup = n_warmup
         self.n_draws = n_draws
+        self.max_time = max_time
         self.thin = thin
         self.level = level
         self.n_jobs = n_jobs
@@ -366,6 +382,8 @@ def _checkpoint(
             estimator.random_state,
             "an integer where there is a checkpoint, so that the run can go on",
         )
+    if estimator.n_draws == AUTO:  # its chains go on from those that chose the model
+        parameters = parameters | {"n_draws": repr(AUTO)}
     checkpoint = Checkpoint(estimator.checkpoint, training, parameters)
     checkpoint.exists()
     return checkpoint

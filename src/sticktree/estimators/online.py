@@ -21,7 +21,8 @@ from sticktree.fit import Fit
 from sticktree.inference.drift import Batch, DriftWarning, Stream, score_batch
 from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.inference.parameters import draws_depend_on
-from sticktree.inference.runner import Run, Schedule, Workers, sample, watching
+from sticktree.inference.runner import Run, Schedule, Workers, sample
+from sticktree.inference.showing import watching
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import BulkChain
@@ -43,7 +44,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
         check_integer("n_draws", n_draws, minimum=1),
         check_integer("thin", estimator.thin, minimum=1),
     )
-    workers = Workers.of(estimator.n_chains, estimator.n_jobs)
+    workers = Workers.of(len(last.sampled.runs), estimator.n_jobs)
     _check_stream(estimator, last)
     scaling = last.training.scaling
     x = scaling.standardised(_read_batch(estimator, X))

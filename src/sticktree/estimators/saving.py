@@ -18,6 +18,7 @@ from sticktree.errors import ParameterError
 from sticktree.estimators.mixture import DFPMixture
 from sticktree.estimators.presets import DirichletDiffusionTree, DPMixture, PitmanYorDiffusionTree
 from sticktree.fit import Fit
+from sticktree.inference.course import Course
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.packing import pack_chain, resting
 from sticktree.inference.parameters import draws_depend_on
@@ -79,6 +80,7 @@ def save(estimator: DFPMixture, path: str | os.PathLike[str]) -> None:
         "model": encoder.encode(sampled.model),
         "schedule": encoder.encode(sampled.schedule),
         "finished": sampled.finished,
+        "course": encoder.encode(sampled.course),
         "training": encoder.encode(fit.training),
         "level": _form(encoder, "level", fit.asked_level),
         "stream": encoder.encode(fit.stream),
@@ -161,13 +163,15 @@ def _read_2(archive: Archive) -> DFPMixture:
     selection, model, schedule = (
         decoder.decode(document[name]) for name in ("selection", "model", "schedule")
     )
+    # Files that were written before there was one have numbers that were fixed.
+    course = decoder.decode(document["course"]) if "course" in document else Course()
     training, level, stream = (
         decoder.decode(document[name]) for name in ("training", "level", "stream")
     )
     summaries = {key: decoder.decode(form) for key, form in document["summaries"].items()}
     estimator = _estimator(document["class"], attributes)
     runs = _runs(document, decoder, training, model)
-    sampled = Sampled(model, selection, runs, schedule, document["finished"])
+    sampled = Sampled(model, selection, runs, schedule, document["finished"], course)
     parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, level, parameters, stream)
     estimator.fit_ = fit.with_summaries(summaries)

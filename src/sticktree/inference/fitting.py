@@ -1,204 +1,68 @@
-"""From parameters and rows to draws: the models that are asked for, and chains that sample one.
-
-A model is chosen, chains are started or go on, are watched and saved.
-"""
+"""From parameters and rows to draws: a model is chosen, chains are started or go on."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
+
+import numpy as np
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.data.training import TrainingData, label_every
-from sticktree.engine.own.kinds import KINDS
-from sticktree.errors import ParameterError
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.course import MOST_CHAINS, USUAL_CHAINS, Course
+from sticktree.inference.looking import Yardstick, look_at
 from sticktree.inference.parameters import check_level, checked
+from sticktree.inference.rounds import LOOKING, Lengths, Outcome, Rounds
 from sticktree.inference.runner import (
     Run,
     Schedule,
+    TimeLimit,
     Watch,
     Workers,
-    choosing,
     sample,
     seed_sequence,
-    watching,
 )
-from sticktree.inference.selection import Selection, select
-from sticktree.model import Column, CovarianceType, LeafNoise, Model
-from sticktree.processes.divergence import (
-    Concentration,
-    ConstantDivergence,
-    Divergence,
-    LogDivergence,
-    resolve_concentration,
-)
+from sticktree.inference.selection import PILOT_CHAINS, PILOT_SWEEPS, Selection, select
+from sticktree.inference.showing import Line, showing, watching
+from sticktree.model import Model
 
 SECONDS_BETWEEN_SAVES = 30.0
 PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take
-PILOT_SWEEPS = 1200  # in all, however long the fit
-PILOT_CHAINS = 2
-MOST_COLUMNS = 64  # Gaussian columns for which each leaf may have a full covariance of its own
-FINEST = 1e-3  # resolution, in standardised units, of columns with a full covariance
-DEPTH = 4  # if none is asked for, and the data do not choose
-DEEPEST = 4  # the data choose among depths up to this, and the one that was asked for
-# With shared noise deeper trees may pay: on 24 drugs, 16 steps are 0.6 nats a row ahead of 4. If no
-# depth is asked for, these are candidates too. Leaves with their own noise gain nothing by them.
-DEEPER = (8, 16)
-OF_MODEL = (  # parameters that the model takes as they are
-    "scales",
-    "concentration",
-    "discount",
-    "concentration_prior",
-    "precision_prior",
-    "scale_prior",
-    "discount_prior",
-    "node_prior",
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The models that parameters ask for.
-
-    Attributes
-    ----------
-    base : Model
-        Every choice but those that depend on the data.
-    depth : int or None
-        The depth that was asked for; None leaves it to the data, or to the divergence.
-    divergence : object
-        A divergence, array or function of the level.
-    covariance_type, leaf_noise : str
-        What was asked for, "auto" included.
-    steps : dict of Concentration
-        The concentrations of each depth to choose from.
-    """
-
-    base: Model
-    depth: int | None
-    divergence: Any
-    covariance_type: str
-    leaf_noise: str
-    steps: dict[int | None, Concentration]
-
-    @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> Candidates:
-        """Return what parameters ask for, each of which has been checked by itself."""
-        depth, divergence = parameters["depth"], parameters["divergence"]
-        if depth == 1 and isinstance(divergence, LogDivergence):
-            # Of one step, b(0) = log(1/0) would give every datum a place of its own and leave no
-            # level at all. A stick that breaks once is the Dirichlet process mixture.
-            divergence = ConstantDivergence(divergence.c)
-        usual = _or_usual(divergence, depth)
-        resolved = resolve_concentration(divergence, usual, name="divergence")
-        base = Model(
-            shape=resolved.alpha,
-            private_step=resolved.private_step,
-            less_discount=isinstance(divergence, Divergence) and divergence.less_discount,
-            **{name: parameters[name] for name in OF_MODEL},
-        )
-        forms = parameters["covariance_type"], parameters["leaf_noise"]
-        asked = cls(base, depth, divergence, *forms, {usual: resolved})
-        for other in asked._depths("shared"):  # they are more than with own noise
-            asked.steps[other] = resolve_concentration(divergence, other, name="divergence")
-        return asked
-
-    def models(self, columns: tuple[Column, ...], level: int | None) -> list[tuple[str, Model]]:
-        """Return the models for columns, with their names; all have nodes at ``level``."""
-        n_gaussian = sum(column.kind == "gaussian" for column in columns)
-        mixed = n_gaussian < len(columns)
-        check_noise(self.leaf_noise, [column.kind for column in columns])
-        forms: list[tuple[LeafNoise, CovarianceType]] = []
-        if self.covariance_type != "auto":
-            own = mixed or self.leaf_noise == "own"
-            forms.append(("own" if own else "shared", self.covariance_type))  # type: ignore[arg-type]
-        else:
-            if not mixed and self.leaf_noise != "own":
-                forms.append(("shared", "full"))
-            if self.leaf_noise != "shared":
-                forms.append(("own", "diag"))
-                if 2 <= n_gaussian <= MOST_COLUMNS:
-                    forms.append(("own", "full"))
-        named = [
-            (f"{noise} {form}, depth {depth}", self._model(noise, form, depth, columns))
-            for noise, form in forms
-            for depth in self._depths(noise)
-        ]
-        return [(name, model) for name, model in named if model.depth >= (level or 0)]
-
-    @property
-    def most_levels(self) -> int:
-        """The most levels that a candidate may have."""
-        if self.leaf_noise == "own":
-            return self.base.depth
-        return max(steps.alpha.size for steps in self.steps.values())
-
-    def _depths(self, leaf_noise: LeafNoise) -> list[Any]:
-        """Return the depths to choose from: smaller ones too, if the data choose."""
-        known = isinstance(self.divergence, LogDivergence | ConstantDivergence)
-        if self.covariance_type != "auto" or not known:
-            return [_or_usual(self.divergence, self.depth)]
-        # With the log divergence the last step is each datum's own: depth 2 has one level.
-        least = 2 if isinstance(self.divergence, LogDivergence) else 1
-        if self.depth is None:
-            deeper = DEEPER if leaf_noise == "shared" else ()
-            return [*range(least, DEEPEST + 1), *deeper]
-        return sorted({*range(least, min(self.depth, DEEPEST) + 1), self.depth})
-
-    def _model(
-        self,
-        leaf_noise: LeafNoise,
-        covariance_type: CovarianceType,
-        depth: int,
-        columns: tuple[Column, ...],
-    ) -> Model:
-        steps = self.steps[depth]
-        if covariance_type == "full":
-            # Columns that add up to another one would make every leaf flat.
-            columns = tuple(replace(c, floor=max(c.floor, FINEST**2 / 12.0)) for c in columns)
-        return replace(
-            self.base,
-            shape=steps.alpha,
-            private_step=steps.private_step,
-            covariance_type=covariance_type,
-            leaf_noise=leaf_noise,
-            columns=columns if leaf_noise == "own" else None,
-        )
-
-
-def _or_usual(divergence: Any, depth: Any) -> Any:
-    """Return the depth, or the usual one; an array has its own number of steps."""
-    if depth is None and (isinstance(divergence, Divergence) or callable(divergence)):
-        return DEPTH
-    return depth
-
-
-def check_noise(leaf_noise: str, kinds: Iterable[str]) -> None:
-    """Raise if leaves are to share their noise and columns have none that can be shared."""
-    others = sorted(kind for kind in set(kinds) if not KINDS[kind].likelihood.is_continuous)
-    if others and leaf_noise == "shared":
-        raise ParameterError(
-            "leaf_noise",
-            leaf_noise,
-            "own or auto unless all columns are gaussian",
-            shown=f"shared with {', '.join(others)} columns",
-        )
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the parameters of an estimator ask for, checked."""
+    """What the parameters of an estimator ask for, checked.
+
+    Attributes
+    ----------
+    candidates : Candidates
+        The models to choose from.
+    n_chains, n_warmup, n_draws : int or None
+        None leaves it to the rule that looks at the answer; a number of draws ends without it.
+    thin : int
+        Sweeps from one draw to the next.
+    workers : Workers
+        The threads that run chains.
+    resolution, level, random_state, progress, max_time : object
+        As the estimator has them.
+    """
 
     candidates: Candidates
-    schedule: Schedule
+    n_chains: int | None
+    n_warmup: int | None
+    n_draws: int | None
+    thin: int
     workers: Workers
     resolution: FloatArray | None
     level: int | None
     random_state: Any
     progress: bool | None
+    max_time: float | None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Plan:
@@ -208,20 +72,25 @@ class Plan:
         check_level(known["level"], candidates.most_levels)
         return cls(
             candidates,
-            Schedule(known["n_warmup"], known["n_draws"], known["thin"]),
-            Workers.of(known["n_chains"], known["n_jobs"]),
-            known["resolution"],
-            known["level"],
-            known["random_state"],
-            known["progress"],
+            workers=Workers.of(known["n_chains"] or USUAL_CHAINS, known["n_jobs"]),
+            **{name: known[name] for name in ("n_chains", "n_warmup", "n_draws", "thin")},
+            **{name: known[name] for name in ("resolution", "level", "random_state", "progress")},
+            max_time=known["max_time"],
         )
 
-    def schedule_for(self, training: TrainingData) -> Schedule:
-        """Return the schedule, in which draws of many rows do not all keep labels."""
-        if not training.parallel:
-            return self.schedule
-        every = label_every(training.n_data, self.schedule.n_draws, self.workers.n_chains)
-        return replace(self.schedule, label_every=every)
+    def schedule_for(self, training: TrainingData) -> Schedule | None:
+        """Return the schedule, if numbers are fixed; draws of many rows do not all keep labels."""
+        if self.n_draws is None:
+            return None
+        n_warmup = self.n_draws * self.thin if self.n_warmup is None else self.n_warmup
+        every = 1
+        if training.parallel:
+            every = label_every(training.n_data, self.n_draws, self.workers.n_chains)
+        return Schedule(n_warmup, self.n_draws, self.thin, every)
+
+    def lengths_for(self, training: TrainingData) -> Lengths:
+        """Return how lengths become schedules, where the answer decides on them."""
+        return Lengths(self.n_warmup, self.thin, training.n_data if training.parallel else None)
 
 
 class Saver(Protocol):
@@ -230,14 +99,23 @@ class Saver(Protocol):
     def exists(self) -> bool:
         """Return whether this very run has been saved before."""
 
-    def begin(self) -> None:
-        """Make room for a new run."""
+    def begin(self, chosen: str | None = None) -> None:
+        """Make room for a new run of the model that was chosen."""
+
+    def chosen(self) -> str | None:
+        """Return the name of the model that was chosen, if that was kept."""
 
     def save(self, k: int, run: Run) -> None:
         """Save run k as it stands."""
 
     def load(self, k: int, model: Model) -> Run | None:
         """Return run k as it was saved, or None."""
+
+    def save_course(self, course: Course) -> None:
+        """Save what is known of the answer."""
+
+    def load_course(self) -> Course:
+        """Return what was known of the answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +134,8 @@ class Sampled:
         How long they were to run.
     finished : bool
         Whether they did; False after Ctrl-C.
+    course : Course
+        How it went.
     """
 
     model: Model
@@ -263,42 +143,137 @@ class Sampled:
     runs: list[Run]
     schedule: Schedule
     finished: bool
+    course: Course = field(default_factory=Course)
 
 
 def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) -> Sampled:
     """Choose a model and sample its posterior, or go on where ``saver`` has it."""
-    schedule, seed = plan.schedule_for(training), seed_sequence(plan.random_state)
+    seed, limit = seed_sequence(plan.random_state), TimeLimit(plan.max_time)
+    schedule = plan.schedule_for(training)
+    with one_thread():
+        with showing(plan.progress) as line:
+            chosen = _choose(training, plan, seed, limit, line)
+        known = saver is not None and saver.exists()
+        if saver is not None and known:
+            chosen = chosen.as_before(saver.chosen())
+        elif saver is not None:
+            saver.begin(chosen.name)
+        model = chosen.model
+        seeds = seed.spawn(max(plan.workers.n_chains, MOST_CHAINS))
+
+        def start(k: int) -> Run:
+            saved = saver.load(k, model) if saver is not None and known else None
+            if saved is not None:
+                return saved
+            if schedule is None and k < len(chosen.pilots):
+                return chosen.pilots[k]
+            return Run.start(training, model, seeds[k], plan.workers.threads_of_chain)
+
+        if schedule is None:
+            course = saver.load_course() if saver is not None and known else Course()
+            with showing(plan.progress) as line:
+                outcome = _rounds(training, model, plan, start, saver, limit, line).sample(course)
+        else:
+            runs = dict(enumerate(start(k) for k in range(plan.workers.n_chains)))
+            finished = _run(runs, schedule, training, plan, saver, limit)
+            outcome = Outcome(runs, runs, Course(), schedule, finished)
+    return _sampled(outcome, model, chosen.selection, saver, limit)
+
+
+@dataclass(frozen=True, eq=False)
+class _Chosen:
+    """The model that is sampled, what it was chosen from, and chains that can go on."""
+
+    name: str
+    models: dict[str, Model]
+    selection: Selection | None = None
+    pilots: Sequence[Run] = ()
+
+    @property
+    def model(self) -> Model:
+        return self.models[self.name]
+
+    def as_before(self, name: str | None) -> _Chosen:
+        """Return the choice that was made when the run began."""
+        if name is None and len(self.models) > 1:
+            raise ValueError(
+                "checkpoint: the run was begun by an older sticktree, which chose among other "
+                "models; choose another folder"
+            )
+        if name is None or name == self.name:
+            return self
+        return replace(self, name=name, pilots=())
+
+
+def _choose(
+    training: TrainingData,
+    plan: Plan,
+    seed: np.random.SeedSequence,
+    limit: TimeLimit,
+    line: Line,
+) -> _Chosen:
+    """Choose a model, if there are several."""
     some = training.some()
     columns = training.scaling.describe(some, plan.resolution)
     candidates = plan.candidates.models(columns, plan.level)
-    model, selection = candidates[0][1], None
-    with one_thread():
-        if len(candidates) > 1:
-            share = int(PILOT_SHARE * plan.workers.n_chains * schedule.n_sweeps)
-            with choosing(plan.progress, len(candidates)):
-                selection = select(
-                    some,
-                    candidates,
-                    schedule,
-                    seed,
-                    plan.workers.n_jobs,
-                    n_chains=PILOT_CHAINS,
-                    budget=max(min(share, PILOT_SWEEPS), PILOT_CHAINS * len(candidates)),
-                )
-            model = selection.models[selection.best]
-        seeds = seed.spawn(plan.workers.n_chains)
-        saved: list[Run | None] = [None] * plan.workers.n_chains
-        if saver is not None:
-            if saver.exists():
-                saved = [saver.load(k, model) for k in range(plan.workers.n_chains)]
-            else:
-                saver.begin()
-        runs = [
-            run or Run.start(training, model, child, plan.workers.threads_of_chain)
-            for run, child in zip(saved, seeds, strict=True)
-        ]
-        finished = _run(runs, schedule, training, plan, saver)
-    return Sampled(model, selection, runs, schedule, finished)
+    if len(candidates) == 1:
+        return _Chosen(candidates[0][0], dict(candidates))
+    n_sweeps = PILOT_SWEEPS
+    schedule = plan.schedule_for(training)
+    if schedule is not None:
+        share = int(PILOT_SHARE * plan.workers.n_chains * schedule.n_sweeps)
+        n_sweeps = max(min(share // (PILOT_CHAINS * len(candidates)), PILOT_SWEEPS), 2)
+    selection, pilots = select(
+        some, candidates, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line
+    )
+    # What was compared on some of the rows does not go on with all.
+    pilots = pilots if some is training.data else []
+    return _Chosen(selection.best, selection.models, selection, pilots)
+
+
+def _rounds(
+    training: TrainingData,
+    model: Model,
+    plan: Plan,
+    start: Callable[[int], Run],
+    saver: Saver | None,
+    limit: TimeLimit,
+    line: Line,
+) -> Rounds:
+    def watch(k: int, run: Run) -> None:
+        """Nothing: the line says how far all chains are together."""
+
+    numbers = range(max(plan.workers.n_chains, MOST_CHAINS))
+    return Rounds(
+        training,
+        model,
+        plan.lengths_for(training),
+        plan.n_chains,
+        plan.workers.n_jobs,
+        start,
+        watch if saver is None else _also_save(watch, saver, numbers),
+        (lambda course: None) if saver is None else saver.save_course,
+        limit,
+        line,
+    )
+
+
+def _sampled(
+    outcome: Outcome,
+    model: Model,
+    selection: Selection | None,
+    saver: Saver | None,
+    limit: TimeLimit,
+) -> Sampled:
+    """Save and return what sampling leaves; raise if that has no draws."""
+    if saver is not None:
+        for k, run in outcome.runs.items():
+            saver.save(k, run)
+    runs = list(outcome.kept.values())
+    if not any(run.draws for run in runs):
+        raise KeyboardInterrupt("interrupted during warm-up: there are no draws to keep")
+    course = replace(outcome.course, max_time=limit.seconds, out_of_time=limit.hit)
+    return Sampled(model, selection, runs, outcome.schedule, outcome.finished, course)
 
 
 def continue_sampling(
@@ -307,34 +282,49 @@ def continue_sampling(
     """Add draws to those of the last fit, to the same rows.
 
     An interrupted fit has fewer draws than were planned: its plan is given up, and every chain gets
-    ``n_draws`` more than the shortest has.
+    ``n_draws`` more than the shortest has. Where the answer decides on that, they are as many as
+    the longest chain has sweeps.
     """
     if saver is not None and not saver.exists():
-        saver.begin()
-    runs = [run.continued() for run in last.runs]
-    shortest = min(len(run.draws) for run in runs)
-    schedule = replace(last.schedule, n_draws=shortest + plan.schedule.n_draws)
+        saver.begin(None if last.selection is None else last.selection.best)
+    limit = TimeLimit(plan.max_time)
+    numbers = last.course.looks[-1].left if last.course.looks else range(len(last.runs))
+    runs = {k: run.continued() for k, run in zip(numbers, last.runs, strict=True)}
+    shortest = min(len(run.draws) for run in last.runs)
+    more = plan.n_draws or max(run.n_sweeps for run in last.runs) // plan.thin
+    schedule = replace(last.schedule, n_draws=shortest + more)
+    course, kept = last.course, runs
     with one_thread():
-        finished = _run(runs, schedule, training, plan, saver)
-    return Sampled(last.model, last.selection, runs, schedule, finished)
+        finished = _run(runs, schedule, training, plan, saver, limit)
+        if plan.n_draws is None and finished and not limit.hit:
+            with showing(plan.progress) as line:
+                line.say(LOOKING)
+                pairs = {k: (run.draws[:shortest], run.draws[-more:]) for k, run in runs.items()}
+                yardstick = Yardstick(training, last.model)
+                n_jobs = plan.workers.n_jobs
+                look = look_at(pairs, schedule.n_sweeps, last.model, yardstick, n_jobs)
+            course, kept = course.plus(look), {k: runs[k] for k in look.left}
+    outcome = Outcome(runs, kept, course, schedule, finished)
+    return _sampled(outcome, last.model, last.selection, saver, limit)
 
 
 def _run(
-    runs: list[Run], schedule: Schedule, training: TrainingData, plan: Plan, saver: Saver | None
+    runs: Mapping[int, Run],
+    schedule: Schedule,
+    training: TrainingData,
+    plan: Plan,
+    saver: Saver | None,
+    limit: TimeLimit,
 ) -> bool:
-    """Sweep all runs until they are done or interrupted; save them from time to time and then."""
-    with watching(plan.progress, len(runs), schedule) as watch:
-        watch = watch if saver is None else _also_save(watch, saver)
-        finished = sample(runs, schedule, plan.workers.n_jobs, watch, training)
-    if saver is not None:
-        for k, run in enumerate(runs):
-            saver.save(k, run)
-    if not any(run.draws for run in runs):
-        raise KeyboardInterrupt("interrupted during warm-up: there are no draws to keep")
-    return finished
+    """Sweep all runs until they are done or interrupted; save them from time to time."""
+    going = list(runs.values())
+    with watching(plan.progress, len(going), schedule) as watch:
+        if saver is not None:
+            watch = _also_save(watch, saver, list(runs))
+        return sample(going, schedule, plan.workers.n_jobs, watch, training, limit)
 
 
-def _also_save(watch: Watch, saver: Saver) -> Watch:
+def _also_save(watch: Watch, saver: Saver, numbers: Sequence[int]) -> Watch:
     """Return a watcher that also saves each chain from time to time."""
     last: dict[int, float] = {}
 
@@ -342,7 +332,7 @@ def _also_save(watch: Watch, saver: Saver) -> Watch:
         watch(k, run)
         now = time.monotonic()
         if now - last.setdefault(k, now) > SECONDS_BETWEEN_SAVES:
-            saver.save(k, run)
+            saver.save(numbers[k], run)
             last[k] = now
 
     return both

@@ -77,6 +77,19 @@ def _whole(minimum: int, *, optional: bool = False, also: int | None = None) -> 
     return Allowed("int or None" if optional else "int", check, "whole")
 
 
+def _whole_or_auto(minimum: int) -> Allowed:
+    """Allow integers, and the word "auto", which is None to the fit."""
+
+    def check(name: str, value: Any) -> int | None:
+        if isinstance(value, str) and value == AUTO:
+            return None
+        if not is_integer(value) or value < minimum:
+            raise ParameterError(name, value, f'"auto" or an integer of at least {minimum}')
+        return int(value)
+
+    return Allowed('"auto" or int', check, "whole", word=AUTO)
+
+
 def _flag(*, optional: bool = False) -> Allowed:
     def check(name: str, value: Any) -> bool | None:
         if optional and value is None:
@@ -132,6 +145,7 @@ def _quoted(words: tuple[str, ...]) -> str:
     return ", ".join(f'"{word}"' for word in words)
 
 
+AUTO = "auto"
 FAMILIES = ("log", "constant", "diffusion")
 DIVERGENCE = Allowed(
     f"{{{_quoted(FAMILIES)}}}, array, callable or Divergence",
@@ -152,6 +166,11 @@ DISCOUNT = Allowed(
     word="learn",
 )
 RESOLUTION = Allowed('"auto", float or array', _check_resolution, "number", word="auto")
+SECONDS = Allowed(
+    "float or None",
+    lambda name, value: None if value is None else check_positive(name, value),
+    "number",
+)
 PAIR = Allowed("(float, float)", _check_pair)
 PATH = Allowed("path or None", _check_path)
 
@@ -238,13 +257,18 @@ PARAMETERS = {parameter.name: parameter for parameter in (
               "the two parameters of the Beta prior of the discount"),
     Parameter("standardize", True, _flag(),
               "whether columns are centred and scaled inside", "standardize"),
-    Parameter("n_chains", 4, _whole(1),
-              "the number of independent chains", "chains", "K"),
-    Parameter("n_warmup", 1000, _whole(0),
-              "the first sweeps of each chain, which are discarded", "warmup", "N"),
-    Parameter("n_draws", 1000, _whole(1),
+    Parameter("n_chains", "auto", _whole_or_auto(1),
+              "the number of independent chains", "chains", "K",
+              "auto: 4, and 4 more where these disagree"),
+    Parameter("n_warmup", "auto", _whole_or_auto(0),
+              "the first sweeps of each chain, which are discarded", "warmup", "N",
+              "auto: the first half of all sweeps"),
+    Parameter("n_draws", "auto", _whole_or_auto(1),
               "the number of draws that are kept of each chain", "draws", "N",
-              changes_draws=False),
+              "auto: as many as it takes for the answer to be stable", changes_draws=False),
+    Parameter("max_time", None, SECONDS,
+              "seconds after which sampling ends with what there is", "max-time", "SECONDS",
+              "no limit", changes_draws=False),
     Parameter("thin", 1, _whole(1),
               "sweeps from one draw to the next", "thin", "N"),
     Parameter("level", None, _later("int or None", "whole"),  # see check_level

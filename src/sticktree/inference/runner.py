@@ -1,4 +1,4 @@
-"""Running chains: in threads or in processes, shown on a terminal, interrupted and gone on with.
+"""Running chains: in threads or in processes, watched, interrupted and gone on with.
 
 What a chain draws depends on its seed alone. In the processes of a joblib backend chains are sent
 there and back a few times, as what a checkpoint has of them, so that they go on to the same draws.
@@ -6,21 +6,21 @@ there and back a few times, as what a checkpoint has of them, so that they go on
 
 from __future__ import annotations
 
+import math
 import os
-import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from sticktree.blas import one_thread
-from sticktree.checks import check_integer, is_integer
+from sticktree.checks import FloatArray, check_integer, is_integer
 from sticktree.data.training import TrainingData
 from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.engine.draw import Draw
@@ -30,6 +30,9 @@ from sticktree.model import Model
 if TYPE_CHECKING:
     from sticktree.engine.chain import ChainLike, SweepInfo
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 LEGS = 10  # how often chains are sent to processes and back
 
 
@@ -37,18 +40,52 @@ LEGS = 10  # how often chains are sent to processes and back
 class Schedule:
     """How long chains run: ``n_warmup`` sweeps, then ``n_draws`` draws ``thin`` sweeps apart.
 
-    Of many rows only every ``label_every``-th draw keeps where each row sits.
+    Of many rows only every ``label_every``-th draw keeps where each row sits. Numbers of moves are
+    tuned in the first ``n_tuned`` sweeps; None is all of warm-up.
     """
 
     n_warmup: int
     n_draws: int
     thin: int = 1
     label_every: int = 1
+    n_tuned: int | None = None
 
     @property
     def n_sweeps(self) -> int:
         """All sweeps of one chain."""
         return self.n_warmup + self.n_draws * self.thin
+
+    def tunes(self, n_sweeps: int) -> bool:
+        """Return whether the sweep after ``n_sweeps`` may change the numbers of moves."""
+        return n_sweeps < (self.n_warmup if self.n_tuned is None else self.n_tuned)
+
+
+class TimeLimit:
+    """The time that sampling may take, from now on.
+
+    What ends by the clock depends on the machine, so that it is kept whether that happened.
+
+    Parameters
+    ----------
+    seconds : float or None, default=None
+        None is no limit.
+
+    Attributes
+    ----------
+    hit : bool
+        Whether something has ended by it.
+    """
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = seconds
+        self.hit = False
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
+
+    def over(self) -> bool:
+        """Return whether the time is over; who asks ends if so."""
+        if self._end < math.inf and time.monotonic() >= self._end:
+            self.hit = True
+        return self.hit
 
 
 @dataclass(frozen=True)
@@ -111,21 +148,34 @@ class Run:
         n_threads: int = 1,
     ) -> Run:
         """Start a chain from its own seed; one for many rows makes its passes in threads."""
-        rng = np.random.default_rng(seed)
         if not training.parallel:
-            return cls(engine_of(model).chain(training.data, model, rng))
+            return cls.on(training.data, model, seed)
         assert training.store is not None
         rows = training.store.rows(n_threads, model.jitter(training.store.shape[1]))
-        return cls(parallel_chain_of(model)(rows, model, rng))
+        return cls(parallel_chain_of(model)(rows, model, np.random.default_rng(seed)))
+
+    @classmethod
+    def on(cls, data: FloatArray, model: Model, seed: np.random.SeedSequence) -> Run:
+        """Start a chain that moves rows one by one."""
+        return cls(engine_of(model).chain(data, model, np.random.default_rng(seed)))
 
     def continued(self) -> Run:
         """Return a run that goes on with the chain and leaves the draws of this one as they are."""
         return Run(self.chain, list(self.draws), self.n_sweeps)
 
+    def with_last(self, n_draws: int) -> Run:
+        """Return the run with its last draws only."""
+        return Run(self.chain, self.draws[max(len(self.draws) - n_draws, 0) :], self.n_sweeps)
+
+    def end_early(self) -> None:
+        """See to it that there is a draw, if only of where the chain is in warm-up."""
+        if not self.draws:
+            self.draws.append(self.chain.draw())
+
     def sweeps(self, schedule: Schedule) -> Iterator[SweepInfo]:
         """Sweep until the schedule is done, and yield after every sweep."""
         while self.n_sweeps < schedule.n_sweeps:
-            info = self.chain.sweep(tune=self.n_sweeps < schedule.n_warmup)
+            info = self.chain.sweep(tune=schedule.tunes(self.n_sweeps))
             self.n_sweeps += 1
             past = self.n_sweeps - schedule.n_warmup
             if past > 0 and past % schedule.thin == 0:
@@ -144,24 +194,30 @@ def sample(
     n_jobs: int,
     watch: Watch = lambda k, run: None,
     training: TrainingData | None = None,
+    limit: TimeLimit | None = None,
 ) -> bool:
     """Sweep all runs until they are done; return False if interrupted.
 
     ``watch(k, run)`` is called after every sweep of run k, from its thread. On Ctrl-C each run
     finishes its sweep, and all draws made so far are kept. What a run draws does not depend on
-    the others, nor on ``n_jobs``.
+    the others, nor on ``n_jobs``. When the time is over each run ends after a sweep, and has at
+    least one draw.
 
     If joblib is configured to use processes, and ``training`` is what the chains were started on,
     in memory, runs are swept there, and watched after each leg.
     """
+    limit = limit or TimeLimit()
     if processes_wanted() and training is not None and training.in_memory:
-        return sample_in_processes(runs, schedule, training, watch)
+        return sample_in_processes(runs, schedule, training, watch, limit)
     stop = threading.Event()
 
     def work(k: int) -> None:
         for _ in runs[k].sweeps(schedule):
             watch(k, runs[k])
             if stop.is_set():
+                return
+            if limit.over():
+                runs[k].end_early()
                 return
 
     with ThreadPoolExecutor(max_workers=n_jobs) as pool:
@@ -180,6 +236,12 @@ def sample(
     return True
 
 
+def in_threads(n_jobs: int, function: Callable[[T], R], items: list[T]) -> list[R]:
+    """Return what a function makes of each item, in order."""
+    with ThreadPoolExecutor(max_workers=n_jobs) as pool:
+        return list(pool.map(function, items))
+
+
 def processes_wanted() -> bool:
     """Return whether the caller is in ``joblib.parallel_config`` with a backend of processes."""
     from joblib.parallel import get_active_backend
@@ -190,17 +252,23 @@ def processes_wanted() -> bool:
 
 
 def sample_in_processes(
-    runs: list[Run], schedule: Schedule, training: TrainingData, watch: Watch
+    runs: list[Run],
+    schedule: Schedule,
+    training: TrainingData,
+    watch: Watch,
+    limit: TimeLimit | None = None,
 ) -> bool:
     """Sweep all runs with joblib until they are done; return False if interrupted.
 
-    On Ctrl-C the leg is lost, and all draws before it are kept.
+    On Ctrl-C the leg is lost, and all draws before it are kept. Time is looked at between legs.
     """
     from joblib import Parallel, delayed
 
     sent = replace(training, store=None, names=None)
-    length = -(-schedule.n_sweeps // LEGS)
     going = [k for k, run in enumerate(runs) if run.n_sweeps < schedule.n_sweeps]
+    if not going:
+        return True
+    length = -(-(schedule.n_sweeps - min(runs[k].n_sweeps for k in going)) // LEGS)
     try:
         for k in going:
             if not runs[k].n_sweeps:
@@ -228,6 +296,10 @@ def sample_in_processes(
                 run.n_sweeps = n_sweeps
                 watch(k, run)
             going = [k for k in going if runs[k].n_sweeps < schedule.n_sweeps]
+            if going and limit is not None and limit.over():
+                for k in going:
+                    runs[k].end_early()
+                break
     except KeyboardInterrupt:
         return False
     return True
@@ -247,68 +319,3 @@ def leg(
         for _ in islice(run.sweeps(schedule), length):
             pass
         return pack_chain(run.chain), run.draws, run.n_sweeps
-
-
-# ---- what a terminal shows -----------------------------------------------------------------------
-
-
-def _shown(show: bool | None) -> bool:
-    """Return whether to show anything; None asks the terminal."""
-    return sys.stderr.isatty() if show is None else show
-
-
-@contextmanager
-def choosing(show: bool | None, n_models: int) -> Iterator[None]:
-    """Show, while it lasts, that the data choose among models."""
-    if not _shown(show):
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"choosing among {n_models} models by short chains"):
-        yield
-
-
-@contextmanager
-def watching(show: bool | None, n_chains: int, schedule: Schedule) -> Iterator[Watch]:
-    """Yield a function that shows the progress of each chain; ``show=None`` asks the terminal."""
-    if not _shown(show):
-        yield lambda k, run: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    lock = threading.Lock()
-    with Progress(
-        TextColumn("chain {task.fields[chain]}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[seen]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    ) as display:
-        tasks = [
-            display.add_task("", total=schedule.n_sweeps, chain=k + 1, seen="")
-            for k in range(n_chains)
-        ]
-
-        def watch(k: int, run: Run) -> None:
-            seen = None
-            if run.draws and run.n_sweeps % 10 == 0:
-                draw = run.draws[-1]
-                nodes = "·".join(map(str, draw.nodes_per_level(run.chain.model.depth)))
-                seen = f"log joint {draw.log_joint:.1f}  nodes per level {nodes}"
-            elif not run.draws:
-                seen = "warming up"
-            with lock:
-                display.update(tasks[k], completed=run.n_sweeps)
-                if seen is not None:
-                    display.update(tasks[k], seen=seen)
-
-        yield watch

@@ -1,34 +1,34 @@
 """Choosing among models by leave-one-out density, with short chains and as few as need be.
 
-All candidates run for a while; those that are clearly worse are dropped, and what they would have
-cost goes to the others, whose chains go on. See `select`.
+All candidates run for a while; those that are clearly worse are dropped, and the others' chains go
+on. See `select`.
 """
 
 from __future__ import annotations
 
 import html
-import threading
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sticktree.checks import FloatArray, check_integer
-from sticktree.engine import engine_of
 from sticktree.engine.draw import Draw
-from sticktree.inference.runner import Schedule
+from sticktree.inference.runner import Run, Schedule, TimeLimit, in_threads, sample
+from sticktree.inference.showing import Line
 from sticktree.model import Model
-from sticktree.posterior.loo import LeaveOneOut, compare, leave_one_out, stacking_weights
+from sticktree.posterior.loo import (
+    LeaveOneOut,
+    compare,
+    densities_without,
+    leave_one_out,
+    stacking_weights,
+)
 
-if TYPE_CHECKING:
-    from sticktree.engine.chain import ChainLike
-
-N_ROUNDS = 3
-MOST_RECORDS = 100  # draws of a chain whose leave-one-out densities are used
-MOST_ROWS = 1000  # rows whose densities decide; of more data, these are drawn at random
+PILOT_SWEEPS = 50  # of a chain: below 20 Glass chooses wrongly, from 32 on little is lost
+PILOT_CHAINS = 2  # of a candidate
+DROP_AT = 24  # sweeps, after which those that are clearly worse go
 # A candidate is dropped if it is worse than the best by more than both:
 CLEARLY_WORSE = 4.0  # standard errors of the paired difference
 WORSE_BY_ROW = 0.1  # nats a row
@@ -138,20 +138,19 @@ class Selection:
 def select(
     data: FloatArray,
     candidates: Sequence[tuple[str, Model]],
-    schedule: Schedule,
     seed: np.random.SeedSequence,
     n_jobs: int,
     *,
-    n_chains: int = 2,
-    budget: int | None = None,
-) -> Selection:
+    n_sweeps: int = PILOT_SWEEPS,
+    n_chains: int = PILOT_CHAINS,
+    limit: TimeLimit | None = None,
+    line: Line | None = None,
+) -> tuple[Selection, list[Run]]:
     """Run short chains of every candidate and compare their leave-one-out densities.
 
-    There are three rounds, with a third of the budget each, shared alike by the candidates that are
-    left. After the first and the second, those go whose elpd is less than the best by more than 4
-    standard errors of the paired difference and 0.1 nats a row. If one is left, it is the best, and
-    does not go on. No chain runs longer than the schedule; where it is shorter, its warm-up is
-    the same share of its sweeps.
+    A candidate is judged by its better chain, as one that is stuck says little of its model. About
+    halfway, those go whose elpd is less than the best by more than 4 standard errors of the paired
+    difference and 0.1 nats a row. If one is left, it is the best, and does not go on.
 
     Parameters
     ----------
@@ -159,18 +158,25 @@ def select(
         Standardised data, the same for all candidates.
     candidates : sequence of (str, Model)
         Models with their names.
-    schedule : Schedule
-        The most sweeps that a chain runs, and how many of them are warm-up. At most 100 of the
-        draws of each chain are used.
     seed : numpy.random.SeedSequence
         Every chain has its own child of it.
     n_jobs : int
         Number of threads; the result does not depend on it.
-    n_chains : int
+    n_sweeps : int, default=50
+        The sweeps of a chain, the first half of which is warm-up.
+    n_chains : int, default=2
         Chains of each candidate.
-    budget : int, optional
-        The most sweeps in all, summed over chains and candidates; at least one for each chain. By
-        default as many as all chains would take if none were dropped.
+    limit : TimeLimit, optional
+        When the time is over, what there is decides.
+    line : Line, optional
+        Where to say what is being done.
+
+    Returns
+    -------
+    Selection
+        What was found.
+    list of Run
+        The chains of the best candidate, with the draws that it was judged by.
 
     Raises
     ------
@@ -180,58 +186,44 @@ def select(
     names = _check_candidates(candidates)
     check_integer("n_jobs", n_jobs, minimum=1)
     check_integer("n_chains", n_chains, minimum=1)
-    check_integer("n_draws", schedule.n_draws, minimum=1)
-    n_all = len(names) * n_chains
-    if budget is None:
-        budget = n_all * schedule.n_sweeps
-    check_integer("budget", budget, minimum=n_all)
-    warm_up = schedule.n_warmup / schedule.n_sweeps
-    # Whoever is left at the end has made this many sweeps or more.
-    shortest = min(budget // n_all, schedule.n_sweeps)
-    spacing = max(1, int((1.0 - warm_up) * shortest) // MOST_RECORDS)
-    *seeds, last = seed.spawn(len(names) + 1)
-    rows = np.arange(len(data))
-    if rows.size > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(last).choice(rows, MOST_ROWS, replace=False))
-    pilots = {
-        name: [
-            _Pilot(data, model, child, spacing, int(warm_up * shortest), rows)
-            for child in seeds[k].spawn(n_chains)
-        ]
-        for k, (name, model) in enumerate(candidates)
+    check_integer("n_sweeps", n_sweeps, minimum=2)
+    limit, line = limit or TimeLimit(), line or Line()
+    left = {
+        name: _Pilots.start(model, data, own.spawn(n_chains))
+        for (name, model), own in zip(candidates, seed.spawn(len(names)), strict=True)
     }
     results: dict[str, LeaveOneOut] = {}
-    recorded: dict[str, list[list[FloatArray]]] = {}
     dropped_after: dict[str, int] = {}
-    length, spent = 0, 0
-    for round_ in range(1, N_ROUNDS + 1):
-        n_running = len(pilots) * n_chains
-        more = (budget * round_ // N_ROUNDS - spent) // n_running
-        more = min(more, schedule.n_sweeps - length)
-        if more == 0 or len(pilots) == 1 < len(names):  # nothing is left to do, or to decide
-            continue
-        length += more
-        spent += more * n_running
-        _run([pilot for group in pilots.values() for pilot in group], length, n_jobs)
-        first = int(warm_up * length)
-        for name, group in pilots.items():
-            used = [[record.densities for record in pilot.used(first)] for pilot in group]
-            results[name] = leave_one_out(np.array(used), smooth=False)
-            recorded[name] = used
-        if round_ < N_ROUNDS and length < schedule.n_sweeps:
-            for name in _clearly_worse({name: results[name] for name in pilots}):
-                dropped_after[name] = length
-                del pilots[name]
-    for name in pilots:
-        results[name] = leave_one_out(np.array(recorded[name]))
-    stacked = stacking_weights(np.column_stack([results[name].pointwise for name in pilots]))
-    found = dict(zip(pilots, stacked.tolist(), strict=True))
+    spent = length = 0
+    for end in sorted({max(n_sweeps * DROP_AT // PILOT_SWEEPS, 1), n_sweeps}):
+        if limit.hit or len(left) == 1 < len(names):  # nothing is left to decide
+            break
+        more, length = end - length, end
+        line.say(f"comparing {len(names)} models: {len(left)} left", len(left) * n_chains * more)
+        runs = [run for pilots in left.values() for run in pilots.runs]
+        for run in runs:
+            run.draws.clear()
+        schedule = Schedule(end // 2, end - end // 2, n_tuned=n_sweeps // 2)
+        before = sum(run.n_sweeps for run in runs)
+        if not sample(runs, schedule, n_jobs, lambda k, run: line.step(), limit=limit):
+            raise KeyboardInterrupt
+        spent += sum(run.n_sweeps for run in runs) - before
+        judged = in_threads(n_jobs, _Pilots.judged, list(left.values()))
+        results |= dict(zip(left, judged, strict=True))
+        if end < n_sweeps:
+            for name in clearly_worse({name: results[name] for name in left}):
+                dropped_after[name] = end
+                del left[name]
+    for name, pilots in left.items():
+        results[name] = leave_one_out(pilots.better[None])
+    stacked = stacking_weights(np.column_stack([results[name].pointwise for name in left]))
+    found = dict(zip(left, stacked.tolist(), strict=True))
     weights = {name: found.get(name, 0.0) for name in names}
     draws = {
-        name: [record.draw for pilot in group for record in pilot.used(int(warm_up * length))]
-        for name, group in pilots.items()
+        name: [draw for run in pilots.runs for draw in run.draws] for name, pilots in left.items()
     }
-    return Selection(results, weights, dropped_after, spent, dict(candidates), draws)
+    selection = Selection(results, weights, dropped_after, spent, dict(candidates), draws)
+    return selection, left[selection.best].runs
 
 
 def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:
@@ -245,8 +237,8 @@ def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:
     return names
 
 
-def _clearly_worse(results: Mapping[str, LeaveOneOut]) -> list[str]:
-    """Return the names of candidates not worth going on with."""
+def clearly_worse(results: Mapping[str, LeaveOneOut]) -> list[str]:
+    """Return the names of models, or chains, that are not worth going on with."""
     return [
         row.name
         for row in compare(results)
@@ -255,62 +247,25 @@ def _clearly_worse(results: Mapping[str, LeaveOneOut]) -> list[str]:
     ]
 
 
-class _Record(NamedTuple):
-    """A draw with its leave-one-out densities, and the number of sweeps before it."""
-
-    n_sweeps: int
-    densities: FloatArray
-    draw: Draw
-
-
 @dataclass
-class _Pilot:
-    """A chain that keeps leave-one-out densities with its draws."""
+class _Pilots:
+    """The chains of a candidate, and the densities of rows that it is judged by."""
 
-    data: FloatArray
     model: Model
-    seed: np.random.SeedSequence
-    spacing: int
-    n_warmup: int
-    rows: npt.NDArray[np.int64]
-    chain: ChainLike | None = None
-    n_sweeps: int = 0
-    records: list[_Record] = field(default_factory=list)
+    data: FloatArray
+    runs: list[Run]
+    better: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
-    def go_on(self, length: int, stop: threading.Event) -> None:
-        """Sweep until there have been ``length`` sweeps, or until told to stop."""
-        if self.chain is None:
-            rng = np.random.default_rng(self.seed)
-            self.chain = engine_of(self.model).chain(self.data, self.model, rng)
-        chain = self.chain
-        while self.n_sweeps < length and not stop.is_set():
-            chain.sweep(tune=self.n_sweeps < self.n_warmup)
-            self.n_sweeps += 1
-            if self.n_sweeps % self.spacing == 0 or self.n_sweeps == length:
-                densities = chain.leave_one_out()[self.rows]
-                # A chain that has left the range of numbers predicts nothing.
-                densities = np.where(densities < np.inf, densities, -np.inf)
-                self.records.append(_Record(self.n_sweeps, densities, chain.draw()))
+    @classmethod
+    def start(
+        cls, model: Model, data: FloatArray, seeds: Sequence[np.random.SeedSequence]
+    ) -> _Pilots:
+        return cls(model, data, [Run.on(data, model, seed) for seed in seeds])
 
-    def used(self, first: int) -> list[_Record]:
-        """Return at most 100 records, evenly spaced, made after the first sweeps."""
-        self.records = [record for record in self.records if record.n_sweeps > first]
-        size = len(self.records)
-        count = min(size, MOST_RECORDS)
-        places = [size - 1 - k * size // count for k in range(count)]
-        return [self.records[k] for k in reversed(places)]
-
-
-def _run(pilots: list[_Pilot], length: int, n_jobs: int) -> None:
-    """Let pilots go on in threads; on Ctrl-C or an error all finish their sweep and end."""
-    stop = threading.Event()
-    with ThreadPoolExecutor(max_workers=n_jobs) as pool:
-        futures = [pool.submit(pilot.go_on, length, stop) for pilot in pilots]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            stop.set()
-            for future in futures:
-                future.cancel()
-            raise
+    def judged(self) -> LeaveOneOut:
+        """Return how well the better chain predicts."""
+        every = [densities_without(run.draws, self.model, self.data) for run in self.runs]
+        found = [leave_one_out(densities[None], smooth=False) for densities in every]
+        best = max(range(len(found)), key=lambda k: found[k].elpd)
+        self.better = every[best]
+        return found[best]

@@ -1,14 +1,16 @@
 """Checkpoints: a folder from which a run goes on to the identical draws.
 
-``run.json`` says what is run (format, version, parameters, a hash of the data); ``chain-k.npz`` has
-the state of a chain, its random numbers and its draws. Every file appears whole or not at all, and
-nothing is pickled.
+``run.json`` says what is run (format, version, parameters, a hash of the data, the model that was
+chosen); ``chain-k.npz`` has the state of a chain, its random numbers and its draws; ``course.json``
+has the looks that were taken at the answer. Every file appears whole or not at all, and nothing is
+pickled.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,13 @@ import numpy as np
 
 from sticktree.data.training import BY_WORKERS, TrainingData
 from sticktree.files import atomically
+from sticktree.inference.course import Course, Look
 from sticktree.inference.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
 from sticktree.inference.runner import Run
 from sticktree.model import Model
 
 FORMAT, VERSION = "sticktree.checkpoint", 2
+COURSE = "course.json"
 
 
 class Checkpoint:
@@ -78,11 +82,36 @@ class Checkpoint:
                 )
         return True
 
-    def begin(self) -> None:
-        """Write what is run."""
+    def begin(self, chosen: str | None = None) -> None:
+        """Write what is run, and the name of the model that was chosen."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        with atomically(self.folder / "run.json") as path:
-            path.write_text(json.dumps(self.header, indent=1) + "\n", encoding="utf-8")
+        (self.folder / COURSE).unlink(missing_ok=True)
+        self._write("run.json", self.header | {"chosen": chosen})
+
+    def chosen(self) -> str | None:
+        """Return the name of the model that was chosen; older runs have not kept it."""
+        found = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
+        name = found.get("chosen")
+        return name if isinstance(name, str) else None
+
+    def save_course(self, course: Course) -> None:
+        """Write the looks that were taken at the answer."""
+        self._write(COURSE, [asdict(look) for look in course.looks])
+
+    def load_course(self) -> Course:
+        """Read the looks that were taken at the answer; there may be none yet."""
+        path = self.folder / COURSE
+        if not path.exists():
+            return Course()
+        try:
+            looks = json.loads(path.read_text(encoding="utf-8"))
+            return Course(tuple(Look.of(look) for look in looks))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"checkpoint: {path} is damaged: {error!r}") from None
+
+    def _write(self, name: str, content: Any) -> None:
+        with atomically(self.folder / name) as path:
+            path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
     def save(self, k: int, run: Run) -> None:
         """Write chain k with its draws."""

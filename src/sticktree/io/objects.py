@@ -24,6 +24,7 @@ from sticktree.data import Columns
 from sticktree.data.scaling import Scaling
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
+from sticktree.inference.course import Course, Look
 from sticktree.inference.drift import Batch, Stream
 from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.inference.runner import Schedule
@@ -58,8 +59,10 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Column,
             Columns,
             Concentration,
+            Course,
             Diagnosis,
             LeaveOneOut,
+            Look,
             Model,
             Scaling,
             Schedule,

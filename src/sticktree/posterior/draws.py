@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from sticktree.data.training import TrainingData
 from sticktree.display import html
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
+from sticktree.posterior.convergence import convergence
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 
 R_HAT_LIMIT = 1.05
@@ -34,9 +34,6 @@ ENTRIES = {
     "scales": "scale of level {}",
     "hyper": "hyper-parameter {} of the leaves",
 }
-
-
-Key = TypeVar("Key")
 
 
 class Posterior:
@@ -273,29 +270,6 @@ class Diagnosis:
 def diagnose(posterior: Posterior) -> Diagnosis:
     """Compute R-hat (from two chains on) and effective sample sizes of the posterior's scalars."""
     return Diagnosis(*convergence(posterior.columns() if posterior.n_draws >= 4 else {}))
-
-
-def convergence(
-    scalars: Mapping[Key, npt.NDArray[Any]],
-) -> tuple[dict[Key, float], dict[Key, float]]:
-    """Return R-hat (from two chains on) and effective sample size of each scalar that varies.
-
-    Scalars have shape (chains, draws), with at least four draws.
-    """
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    statistics: Any = array_stats
-    r_hat, ess = {}, {}
-    for name, values in scalars.items():
-        column = values.astype(np.float64)
-        if np.ptp(column) == 0:
-            continue
-        ess[name] = float(statistics.ess(column, chain_axis=0, draw_axis=1))
-        if len(column) > 1:
-            # Chains that are constant, each at its own value, have an infinite R-hat.
-            with np.errstate(divide="ignore", invalid="ignore"):
-                r_hat[name] = float(statistics.rhat(column, chain_axis=0, draw_axis=1))
-    return r_hat, ess
 
 
 def agreement(r_hat: float, limit: float = R_HAT_LIMIT) -> Agreement:

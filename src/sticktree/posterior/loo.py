@@ -14,21 +14,25 @@ whether the weights can be trusted.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.data.scaling import Scaling
+from sticktree.engine import engine_of
+from sticktree.engine.draw import Draw
+from sticktree.model import Model
 from sticktree.posterior.predictive import PosteriorPredictive
+from sticktree.posterior.smoothing import smooth_largest
 
 BAD_K_HAT = 0.7
 LAST_BARRIER = 1e-11  # a row; the gap to the optimum is at most this times the number of models
-FEWEST_DRAWS = 25  # a Pareto law is fitted to the largest fifth, which must be five at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,12 @@ class LeaveOneOut:
     se: float
     pointwise: FloatArray
     k_hat: FloatArray
+
+    @classmethod
+    def of_rows(cls, pointwise: FloatArray, k_hat: FloatArray | None = None) -> LeaveOneOut:
+        """Return what densities of the rows say; k̂ is infinite if it is not known."""
+        known = np.full(pointwise.size, math.inf) if k_hat is None else k_hat
+        return cls(float(pointwise.sum()), _standard_error(pointwise), pointwise, known)
 
     @property
     def n_bad_k(self) -> int:
@@ -79,6 +89,27 @@ class LeaveOneOut:
         return "\n".join(lines)
 
 
+def densities_without(draws: Sequence[Draw], model: Model, data: FloatArray) -> FloatArray:
+    """Return log p(y_i | all other rows) at every draw, shape (draws, N).
+
+    A draw whose parameters have left the range of numbers predicts nothing: it has -inf.
+    """
+    each = engine_of(model).predictives(list(draws), data, model)
+    with one_thread(), np.errstate(all="ignore"):
+        found = np.array([predictive.leave_one_out() for predictive in each])
+    return np.where(found < np.inf, found, -np.inf)
+
+
+def densities_of(
+    x: FloatArray, draws: Sequence[Draw], model: Model, data: FloatArray
+) -> FloatArray:
+    """Return the log density of rows ``x`` at every draw, shape (draws, rows); see above."""
+    each = engine_of(model).predictives(list(draws), data, model)
+    with one_thread(), np.errstate(all="ignore"):
+        found = np.array([predictive.log_density(x) for predictive in each])
+    return np.where(found < np.inf, found, -np.inf)
+
+
 def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut:
     """Turn log densities of each row given the others, draw by draw, into those without the row.
 
@@ -88,9 +119,8 @@ def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut
         log p(y_i | rest) at every draw, as `Chain.leave_one_out` gives them. With fewer than 25
         draws in all, weights are not smoothed and k̂ is infinite.
     smooth : bool, default=True
-        Without smoothing, which takes half a millisecond a row, the largest weights are cut at √S
-        times the mean of S weights (E. L. Ionides, Journal of Computational and Graphical
-        Statistics 17, 2008): rougher, but quick.
+        Without smoothing the largest weights are cut at √S times the mean of S weights (E. L.
+        Ionides, Journal of Computational and Graphical Statistics 17, 2008): rougher, but quicker.
     """
     values = np.asarray(log_densities, dtype=np.float64)
     if values.ndim != 3 or 0 in values.shape:
@@ -105,35 +135,13 @@ def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut
     possible = np.flatnonzero((rows > -math.inf).all(axis=1))
     log_weights = -rows[possible]
     if smooth:
-        for weights, i in zip(log_weights, possible, strict=True):
-            k_hat[i] = _smooth(weights)
+        k_hat[possible] = smooth_largest(log_weights)
     else:
         mean = logsumexp(log_weights, axis=1, keepdims=True) - math.log(rows.shape[1])
         log_weights = np.minimum(log_weights, mean + 0.5 * math.log(rows.shape[1]))
     sums = logsumexp(log_weights + rows[possible], axis=1)
     pointwise[possible] = sums - logsumexp(log_weights, axis=1)
-    return LeaveOneOut(float(pointwise.sum()), _standard_error(pointwise), pointwise, k_hat)
-
-
-def _smooth(log_weights: FloatArray) -> float:
-    """Smooth the largest of the weights in place, where possible, and return k̂."""
-    if np.ptp(log_weights) == 0.0:
-        return -math.inf
-    if log_weights.size < FEWEST_DRAWS:
-        return math.inf
-    from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-
-    statistics: Any = array_stats
-    try:
-        # Where the tree alone varies, many draws have the same density.
-        with np.errstate(all="ignore"):
-            smoothed, k_hat = statistics.psislw(-log_weights)
-    except ValueError:  # all of the largest weights are the same: they are bounded, then
-        return -math.inf
-    if not np.isfinite(smoothed).all() or not math.isfinite(k_hat):
-        return math.inf
-    log_weights[:] = smoothed
-    return float(k_hat)
+    return LeaveOneOut.of_rows(pointwise, k_hat)
 
 
 def _standard_error(values: FloatArray) -> float:

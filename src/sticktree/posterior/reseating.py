@@ -1,13 +1,13 @@
 """The search for a clustering: data change clusters while the expected loss falls.
 
-``shared[r, k]`` is how many data of cluster k are in cluster r of a draw; rows r number the
-clusters of all draws one after another, and ``row[i, s]`` is where datum i is in draw s. For a
-datum that is out of its cluster, to join cluster k changes the sum
+Let n_rk be how many data of cluster k are in cluster r of a draw; rows r number the clusters of all
+draws one after another, and ``row[i, s]`` is where datum i is in draw s. For w data that no draw
+parts, and that are out of their cluster, to join cluster k changes the sum
 
-    Σ_k f(n_k) − (2/S) Σ_r Σ_k f(shared[r, k])
+    Σ_k f(n_k) − (2/S) Σ_r Σ_k f(n_rk)
 
-by δ(n_k) − (2/S) Σ_s δ(shared[row[i, s], k]), where δ(n) = f(n + 1) − f(n). An empty cluster is no
-special case.
+by δ(n_k) − (2/S) Σ_s δ(n_rk) with r = row[i, s], where δ(n) = f(n + w) − f(n). An empty cluster is
+no special case. As most n_rk are 0, those that are not are in lists.
 
 Of very many data, each looks at clusters nearby only: those that share most with its own in the
 draws. The counts of clusters against those of all draws do not grow with the data, and data are
@@ -33,28 +33,62 @@ ROUNDING = 1e-9
 
 
 class Seats(NamedTuple):
-    """A clustering under search, with its counts."""
+    """A clustering under search, with its counts.
+
+    Few clusters have data in one cluster of a draw: ``here[first[r]]``, … are those that have some
+    in row r, ``n_here[r]`` of them in no particular order, and ``held`` how many.
+    """
 
     labels: IntArray  # NULL for data that are in no cluster
     size: IntArray  # of each cluster; some may be empty
-    shared: IntArray
+    weight: IntArray  # how many data each entry of labels stands for
     row: IntArray
+    first: IntArray
+    n_here: IntArray
+    here: IntArray
+    held: IntArray
 
 
 @jit
 def _move(seats: Seats, i: int, cluster: int) -> None:
     """Move a datum from its cluster, if it has one, to another, unless that is NULL."""
-    old = seats.labels[i]
+    old, weight = seats.labels[i], seats.weight[i]
     if old != NULL:
-        seats.size[old] -= 1
+        seats.size[old] -= weight
+        for r in seats.row[i]:
+            at = _place(seats, r, old)
+            seats.held[at] -= weight
+            if seats.held[at] == 0:
+                _drop(seats, r, at)
     if cluster != NULL:
-        seats.size[cluster] += 1
-    for r in seats.row[i]:
-        if old != NULL:
-            seats.shared[r, old] -= 1
-        if cluster != NULL:
-            seats.shared[r, cluster] += 1
+        seats.size[cluster] += weight
+        for r in seats.row[i]:
+            at = _place(seats, r, cluster)
+            if at == seats.first[r] + seats.n_here[r]:
+                seats.n_here[r] += 1
+                seats.here[at] = cluster
+                seats.held[at] = 0
+            seats.held[at] += weight
     seats.labels[i] = cluster
+
+
+@inlined
+def _place(seats: Seats, r: int, cluster: int) -> int:
+    """Return where a cluster is listed in row r, or the end of the list."""
+    at = seats.first[r]
+    end = at + seats.n_here[r]
+    while at < end and seats.here[at] != cluster:
+        at += 1
+    return int(at)
+
+
+@inlined
+def _drop(seats: Seats, r: int, at: int) -> None:
+    """Take an entry from the list of row r; the last takes its place."""
+    seats.n_here[r] -= 1
+    last = seats.first[r] + seats.n_here[r]
+    seats.here[at] = seats.here[last]
+    seats.held[at] = seats.held[last]
 
 
 @jit
@@ -66,44 +100,44 @@ def relabel(seats: Seats, labels: IntArray) -> None:
 
 
 @jit
-def sweep(seats: Seats, order: IntArray, delta: FloatArray, fixed: bool) -> int:
+def sweep(seats: Seats, order: IntArray, growth: FloatArray, fixed: bool) -> int:
     """Move each datum to where it lowers the loss most; return how many moved.
 
     Data that are in no cluster get one. If ``fixed``, no cluster is emptied and none is opened
     (but those that are in no cluster may open one).
     """
     n_draws = seats.row.shape[1]
-    gain = np.empty(seats.size.size)
+    gain = np.zeros(seats.size.size)
     n_moved = 0
     for i in order:
-        old = seats.labels[i]
-        if old != NULL and fixed and seats.size[old] == 1:
+        old, weight = seats.labels[i], seats.weight[i]
+        if old != NULL and fixed and seats.size[old] == weight:
             continue
-        n_used, empty = 0, NULL
+        empty = NULL
         for k in range(seats.size.size):
-            if seats.size[k] > 0:
-                n_used = k + 1
-            elif empty == NULL:
-                empty = k
-        if old != NULL and (fixed or seats.size[old] == 1):
-            empty = NULL  # no new cluster, or it would be the old one again
-        n_used = max(n_used, empty + 1)
-        for k in range(n_used):
             gain[k] = 0.0
-        back = 0.0
-        for s in range(n_draws):
-            counts = seats.shared[seats.row[i, s]]
-            for k in range(n_used):
-                gain[k] += delta[counts[k]]
-            if old != NULL:
-                back += delta[counts[old] - 1]
+            if empty == NULL and seats.size[k] == 0:
+                empty = k
+        if old != NULL and (fixed or seats.size[old] == weight):
+            empty = NULL  # no new cluster, or it would be the old one again
+        back, alone = 0.0, growth[weight]
+        for r in seats.row[i]:
+            start = seats.first[r]
+            for at in range(start, start + seats.n_here[r]):
+                k, n = seats.here[at], seats.held[at]
+                if k == old:
+                    back += growth[n] - growth[n - weight]
+                else:
+                    gain[k] += growth[n + weight] - growth[n] - alone
         stay = np.inf
         if old != NULL:
-            stay = delta[seats.size[old] - 1] - 2.0 * back / n_draws
+            n = seats.size[old]
+            stay = growth[n] - growth[n - weight] - 2.0 * back / n_draws
         least, best = np.inf, old
-        for k in range(n_used):
-            if k != old and (seats.size[k] > 0 or k == empty):
-                cost = delta[seats.size[k]] - 2.0 * gain[k] / n_draws
+        for k in range(seats.size.size):
+            n = seats.size[k]
+            if k != old and (n > 0 or k == empty):
+                cost = growth[n + weight] - growth[n] - 2.0 * (gain[k] / n_draws + alone)
                 if cost < least:
                     least, best = cost, k
         if least < stay - 1e-9:  # beyond rounding, so that no sweep goes round in circles
@@ -116,10 +150,9 @@ def sweep(seats: Seats, order: IntArray, delta: FloatArray, fixed: bool) -> int:
 def value(seats: Seats, growth: FloatArray) -> float:
     """Return the sum that is to be lowered."""
     shared = 0.0
-    for counts in seats.shared:
-        for n in counts:
-            if n > 1:  # f(0) = f(1) = 0
-                shared += growth[n]
+    for r in range(seats.n_here.size):
+        for at in range(seats.first[r], seats.first[r] + seats.n_here[r]):
+            shared += growth[seats.held[at]]
     own = 0.0
     for n in seats.size:
         own += growth[n]
@@ -136,46 +169,51 @@ def merge(seats: Seats, growth: FloatArray, n_clusters: int) -> None:
     n_now = 0
     for n in seats.size:
         n_now += n > 0
-    fall = np.zeros((n_slots, n_slots))  # what a merger changes of Σ f(shared), each pair twice
-    present = np.empty(n_slots, dtype=np.int32)
-    for counts in seats.shared:
-        n_present = 0
-        for k in range(n_slots):
-            if counts[k] > 0:
-                for p in range(n_present):
-                    change = _joint(growth, counts[present[p]], counts[k])
-                    fall[present[p], k] += change
-                    fall[k, present[p]] += change
-                present[n_present] = k
-                n_present += 1
+    fall = np.zeros((n_slots, n_slots))  # what a merger changes of Σ f(held), each pair twice
+    for r in range(seats.n_here.size):
+        start, end = seats.first[r], seats.first[r] + seats.n_here[r]
+        for p in range(start, end):
+            for q in range(start, p):
+                change = _joint(growth, seats.held[p], seats.held[q])
+                fall[seats.here[p], seats.here[q]] += change
+                fall[seats.here[q], seats.here[p]] += change
     while n_now > 1 and n_now != n_clusters:
-        least, first, second = np.inf, 0, 0
+        least, kept, gone = np.inf, 0, 0
         for j in range(n_slots):
             for k in range(j + 1, n_slots):
                 if seats.size[j] > 0 and seats.size[k] > 0:
                     change = _joint(growth, seats.size[j], seats.size[k])
                     change -= 2.0 * fall[j, k] / seats.row.shape[1]
                     if change < least:
-                        least, first, second = change, j, k
+                        least, kept, gone = change, j, k
         if n_clusters == NULL and least > -1e-9:
             break
         for i in range(seats.labels.size):
-            if seats.labels[i] == second:
-                seats.labels[i] = first
-        seats.size[first] += seats.size[second]
-        seats.size[second] = 0
+            if seats.labels[i] == gone:
+                seats.labels[i] = kept
+        seats.size[kept] += seats.size[gone]
+        seats.size[gone] = 0
         n_now -= 1
         for k in range(n_slots):
-            fall[first, k] = 0.0
-        for counts in seats.shared:
-            counts[first] += counts[second]
-            counts[second] = 0
-            if counts[first] > 0:
-                for k in range(n_slots):
-                    if k != first and counts[k] > 0:
-                        fall[first, k] += _joint(growth, counts[first], counts[k])
+            fall[kept, k] = 0.0
+        for r in range(seats.n_here.size):
+            at = _place(seats, r, gone)
+            if at < seats.first[r] + seats.n_here[r]:
+                n = seats.held[at]
+                to = _place(seats, r, kept)
+                if to < seats.first[r] + seats.n_here[r]:
+                    seats.held[to] += n
+                    _drop(seats, r, at)
+                else:
+                    seats.here[at] = kept
+            at = _place(seats, r, kept)
+            if at < seats.first[r] + seats.n_here[r]:
+                for other in range(seats.first[r], seats.first[r] + seats.n_here[r]):
+                    if other != at:
+                        change = _joint(growth, seats.held[at], seats.held[other])
+                        fall[kept, seats.here[other]] += change
         for k in range(n_slots):
-            fall[k, first] = fall[first, k]
+            fall[k, kept] = fall[kept, k]
 
 
 @inlined
@@ -285,30 +323,49 @@ def first_rows(draws: IntArray) -> IntArray:
     return np.concatenate([[0], np.cumsum(draws.max(axis=1) + 1)]).astype(np.int32)
 
 
+@jit
+def types_in_rows(row: IntArray, n_rows: int) -> IntArray:
+    """Return where the lists of rows begin if each has room for all that is in it."""
+    first = np.zeros(n_rows + 1, dtype=np.int32)
+    for rows in row:
+        for r in rows:
+            first[r + 1] += 1
+    for r in range(n_rows):
+        first[r + 1] += first[r]
+    return first
+
+
 class Table:
-    """The counts of one clustering against all draws, and the steps of the search on it."""
+    """The counts of one clustering against all draws, and the steps of the search on it.
+
+    ``weight`` is how many data each column of the draws stands for.
+    """
 
     def __init__(
         self,
         draws: IntArray,
+        weight: IntArray,
         loss: Loss,
         n_slots: int,
         n_clusters: int | None,
         rng: np.random.Generator,
     ) -> None:
-        first = first_rows(draws)
-        n_data = draws.shape[1]
+        begin = first_rows(draws)
+        n_columns = draws.shape[1]
+        row = np.ascontiguousarray((draws + begin[:-1, None]).T)
+        first = types_in_rows(row, int(begin[-1]))
         self.draws = draws
         self.seats = Seats(
-            labels=np.full(n_data, NULL, dtype=np.int32),
+            labels=np.full(n_columns, NULL, dtype=np.int32),
             size=np.zeros(n_slots, dtype=np.int32),
-            shared=np.zeros((first[-1], n_slots), dtype=np.int32),
-            row=np.ascontiguousarray((draws + first[:-1, None]).T),
+            weight=weight,
+            row=row,
+            first=first[:-1],
+            n_here=np.zeros(int(begin[-1]), dtype=np.int32),
+            here=np.empty(row.size, dtype=np.int32),
+            held=np.empty(row.size, dtype=np.int32),
         )
-        self.growth = growth_of(loss, n_data)
-        # One entry more than data: the sweep looks up what an N + 1st datum would add to a cluster
-        # of all, though the result is not used.
-        self.delta = np.diff(growth_of(loss, n_data + 1))
+        self.growth = growth_of(loss, int(weight.sum()))
         self.n_clusters = n_clusters
         self.rng = rng
         self.sweeps_left = 0.0
@@ -336,7 +393,7 @@ class Table:
         """Sweep once over some data in random order; return whether anything changed."""
         self.sweeps_left -= data.size / self.seats.labels.size
         order = self.rng.permutation(data).astype(np.int32)
-        return sweep(self.seats, order, self.delta, fixed) > 0
+        return sweep(self.seats, order, self.growth, fixed) > 0
 
     def _settle(self) -> None:
         """Sweep until no datum wants to move."""

@@ -11,7 +11,8 @@ from sticktree.checks import FloatArray, check_integer
 from sticktree.engine.draw import Draw
 from sticktree.errors import ParameterError
 from sticktree.posterior.clusterings import spread
-from sticktree.posterior.draws import R_HAT_LIMIT, Posterior, agreement, convergence, r_hat_text
+from sticktree.posterior.convergence import convergence
+from sticktree.posterior.draws import R_HAT_LIMIT, Posterior, agreement, r_hat_text
 
 N_REFERENCES = 20
 """Draws to which the distances of all draws are followed."""

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -244,6 +244,11 @@ class Findings:
         return draws_in_words(self.fit.posterior)
 
     @property
+    def course(self) -> str:
+        """How sampling went, in words, if the answer decided on it or time ran out."""
+        return " ".join(self.fit.sampled.course.words())
+
+    @property
     def stream(self) -> str:
         """What is to be said of batches, if rows came in batches."""
         return "" if self.fit.stream is None else self.fit.stream.words()
@@ -271,8 +276,22 @@ class Findings:
             "convergence": self.verdict.text,
             "r_hat": dict(self.fit.diagnosis.r_hat),
             "ess": dict(self.fit.diagnosis.ess),
+            "sampling": self._sampling(),
             "stream": self.stream,
             "drifted": [] if self.fit.stream is None else self.fit.stream.drifted,
+        }
+
+    def _sampling(self) -> dict[str, Any]:
+        runs, course = self.fit.sampled.runs, self.fit.sampled.course
+        return {
+            "chains": len(runs),
+            "sweeps": max((run.n_sweeps for run in runs), default=0),
+            "draws": self.fit.posterior.n_draws,
+            "stable": course.settled if course.looks else None,
+            "stuck_chains": list(course.stuck),
+            "max_time": course.max_time,
+            "out_of_time": course.out_of_time,
+            "looks": [asdict(look) for look in course.looks],
         }
 
 

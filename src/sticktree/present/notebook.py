@@ -83,6 +83,7 @@ def html_of_fit(estimator: Any) -> str:
         ("batches", found.stream),
         ("model", found.model),
         ("draws", found.draws),
+        ("sampling", found.course),
         ("convergence", found.verdict.text),
     ]
     rows = [(name, text) for name, text in rows if text]

@@ -44,6 +44,7 @@ def head(found: Findings) -> str:
         f"model: {found.model}",
         found.sizes_in_words,
         found.stream,
+        found.course,
         found.verdict.text,
     ]
     return "\n".join(line for text in lines for line in textwrap.wrap(text, WIDTH))

@@ -60,11 +60,12 @@ class Content:
         """Gather the content from what a fit found, with at most some rows one by one."""
         shown = _shown(found, most_rows)
         judged = found.verdict
+        course = f"<p>{plain(found.course)}</p>" if found.course else ""
         return cls(
             _data(found, shown),
             {
                 "summary": f"<p>{plain(_summary(found))}</p>{_sampled(found, shown.size)}",
-                "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>',
+                "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>{course}',
                 "clusters": _clusters(found),
                 "convergence": _convergence(found),
                 "model": _models(found),

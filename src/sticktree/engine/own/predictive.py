@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import DISCOUNT, FACTOR, Index
@@ -46,6 +46,7 @@ from sticktree.tree.arrays import NULL
 
 CHUNK = 4096  # rows whose weights are in memory at a time
 FAINT = 1e-4  # components of a row that weigh less are left out of its conditional mean
+FAINTEST = -1e300  # so that the sum of densities that are all 0 is 0
 BY_CODE = tuple(LIKELIHOODS.values())
 
 
@@ -145,52 +146,80 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
         yield ColumnsPredictive(state, np.empty((0, n_columns)), _seed(draw))
 
 
-class ColumnsPredictive:
-    """The predictive mixture of a settled state.
+class Components(NamedTuple):
+    """The components of a predictive mixture, as :func:`weigh_rows` has them."""
 
-    Attributes
-    ----------
-    node, level : int array, shape (K,)
-        Where each component hangs or is, and where its new branch starts.
-    row, weight : int and float array, shape (K,)
-        Its row among the leaves of the state, and its probability.
-    """
+    node: Index
+    level: Index
+    row: Index
+    weight: FloatArray
+
+
+def _log_sums(log_weights: FloatArray) -> FloatArray:
+    """Return the log of the sum of each row of weights, as a column."""
+    # scipy's takes longer than the densities of a hundred rows do.
+    top = np.maximum(log_weights.max(axis=1, keepdims=True), FAINTEST)
+    return np.asarray(top + np.log(np.exp(log_weights - top).sum(axis=1, keepdims=True)))
+
+
+class ColumnsPredictive:
+    """The predictive mixture of a settled state."""
 
     def __init__(self, state: State, raw: FloatArray, seed: int) -> None:
         self.state = state
         self.raw = raw  # the data, which may miss entries that the state has imputed
         self._words = random_state(np.random.default_rng(seed))
         self.likelihoods = [BY_CODE[code] for code in state.columns["kind"]]
-        nothing = np.empty((0, state.columns.size))
-        node, level, self.row, self.weight, _ = self._weigh(nothing)
-        self.node: IntArray = node.astype(np.int32)
-        self.level: IntArray = level.astype(np.int32)
+        self._known: Components | None = None
 
-    def _weigh(self, x: FloatArray) -> tuple[Index, Index, Index, FloatArray, FloatArray]:
+    def _weigh(self, x: FloatArray) -> FloatArray:
+        """Return log probability × density of components and rows; the former are known then."""
         state = replace(self.state, data=np.ascontiguousarray(x))
-        result: tuple[Index, Index, Index, FloatArray, FloatArray] = weigh_rows(
-            state, self._words.copy()
-        )
-        return result
+        node, level, row, weight, values = weigh_rows(state, self._words.copy())
+        if self._known is None:
+            self._known = Components(node, level, row, weight)
+        log_weights: FloatArray = values
+        return log_weights
 
-    def _log_weights(self, x: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        for start in range(0, len(x), CHUNK):
-            part = slice(start, start + CHUNK)
-            yield part, self._weigh(x[part])[4]
+    @property
+    def _components(self) -> Components:
+        if self._known is None:
+            self._weigh(np.empty((0, self.state.columns.size)))
+        assert self._known is not None
+        return self._known
+
+    @property
+    def node(self) -> IntArray:
+        """Where each component hangs or is."""
+        return self._components.node.astype(np.int32)
+
+    @property
+    def level(self) -> IntArray:
+        """Where the new branch of each component starts."""
+        return self._components.level.astype(np.int32)
+
+    @property
+    def row(self) -> Index:
+        """The row of each component among the leaves of the state."""
+        return self._components.row
+
+    @property
+    def weight(self) -> FloatArray:
+        """The probability of each component."""
+        return self._components.weight
+
+    def _log_weights(self, x: FloatArray) -> Iterator[FloatArray]:
+        for start in range(0, max(len(x), 1), CHUNK):
+            yield self._weigh(x[start : start + CHUNK])
 
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log density of what is there of every row."""
-        out = np.empty(len(x))
-        for part, weights in self._log_weights(x):
-            out[part] = logsumexp(weights, axis=1)
-        return out
+        return np.concatenate([_log_sums(weights)[:, 0] for weights in self._log_weights(x)])
 
     def responsibilities(self, x: FloatArray) -> FloatArray:
         """Return, for every row, the probability that it comes from each component."""
-        out = np.empty((len(x), self.node.size))
-        for part, weights in self._log_weights(x):
-            out[part] = np.exp(weights - logsumexp(weights, axis=1, keepdims=True))
-        return out
+        parts = [np.exp(weights - _log_sums(weights)) for weights in self._log_weights(x)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of each row of the data given all others."""
