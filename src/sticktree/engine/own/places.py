@@ -9,11 +9,11 @@ that it falls on them.
 A branch with nodes of its own has φ that nobody knows. All such branches together weigh no more
 than a bound (branches.py). With that in the place of their weight, a branch is proposed where the
 choice falls on it, and taken with a probability that makes up for the bound; else the choice is
-made again. That is rejection sampling, and exact, as if all branches had been integrated over. Where the
-bound outweighs the leaves by far this would go on for long: then some branches are drawn that stand
-for all, of which the one that the datum was alone on is the first (R. M. Neal, Journal of
-Computational and Graphical Statistics 9, 2000, algorithm 8). Which of both is done depends on the
-other data alone.
+made again. That is rejection sampling, and exact, as if all branches had been integrated over.
+Where the bound outweighs the leaves by far this would go on for long: then some branches are drawn
+that stand for all, of which the one that the datum was alone on is the first (R. M. Neal, Journal
+of Computational and Graphical Statistics 9, 2000, algorithm 8). Which of both is done depends on
+the other data alone.
 """
 
 from __future__ import annotations
