@@ -61,7 +61,8 @@ from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
-UNSEEN = 40.0  # what weighs less than e⁻⁴⁰ of the rest is lost in rounding
+UNSEEN = 23.0  # what weighs less than e⁻²³ of the rest is left out of a density
+FAINT = 7.0  # what weighs less than e⁻⁷ needs one such draw
 
 
 @jit
@@ -192,7 +193,7 @@ def weigh_all(
     """Return the log predictive density of a datum that is not in the tree, over all places.
 
     ``old`` and ``value`` are as in `weigh_near`. Branches with inner nodes of their own are
-    averaged over some draws, unless that cannot be seen in the result.
+    averaged over some draws.
     """
     n_near, best, _ = weigh_near(state, i, gaps, old, value, UNSEEN)
     total = 0.0
@@ -204,10 +205,11 @@ def weigh_all(
     if largest < best - UNSEEN:
         return best + math.log(total)
     fresh = set_paths(state)
-    for _ in range(FRESH):
+    n_draws = FRESH if largest > best - FAINT else 1
+    for _ in range(n_draws):
         place, least = draw_place(state, fresh, rng), best - UNSEEN - largest
         value = propose_branch(state, i, gaps, around, place, chain, least, rng) + largest
-        weight = fresh / FRESH
+        weight = fresh / n_draws
         if value > best:
             total = total * math.exp(best - value) + weight
             best = value
