@@ -26,6 +26,7 @@ from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
 from sticktree.posterior.flat import best_level, flat_clustering
 from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
+from sticktree.posterior.settled import FEW_LABELS
 from sticktree.tree import Tree
 
 AT_ONCE = 2_000_000
@@ -94,8 +95,10 @@ class Fit:
 
     @cached_property
     def diagnosis(self) -> Diagnosis:
-        """R-hat and effective sample sizes."""
-        return diagnose(self.posterior)
+        """Whether the answer is settled; R-hat and effective sample sizes."""
+        # The level of the flat clusters is at hand where a fit ends with summaries.
+        few = self.training.n_data <= FEW_LABELS and self.posterior.labelled
+        return diagnose(self.posterior, self.level if few else None)
 
     # ---- the rows of the fit ---------------------------------------------------------------------
 
@@ -156,7 +159,10 @@ class Fit:
     def with_summaries(self, summaries: Mapping[str, Any]) -> Fit:
         """Return a copy that knows its summaries already."""
         known = replace(self)
-        vars(known).update({name: summaries[name] for name in SUMMARIES if name in summaries})
+        found = {name: summaries[name] for name in SUMMARIES if name in summaries}
+        if "diagnosis" in found and found["diagnosis"].settled is None:
+            del found["diagnosis"]  # of a file that was written when R-hats were all there was
+        vars(known).update(found)
         return known
 
     @cached_property

@@ -41,7 +41,7 @@ def answers(mixture, x):
         "loo": vars(mixture.loo()),
         "scalars": mixture.posterior_.scalars(),
         "labels": mixture.posterior_.labels(1),
-        "advice": mixture.diagnosis_.advice(1.0),
+        "advice": mixture.diagnosis_.advice(),
         "columns": str(mixture.columns_),
         "parameters": mixture.get_params(),
         "text": repr(mixture),

@@ -180,7 +180,7 @@ def fit_interrupted(mixture):
         warnings.simplefilter("always")
         mixture.fit(rows())
     assert {record.category for record in caught} == {ConvergenceWarning}
-    (said,) = [str(record.message) for record in caught if "disagree" not in str(record.message)]
+    (said,) = [str(record.message) for record in caught if "settled" not in str(record.message)]
     assert "interrupted" in said
     return said
 

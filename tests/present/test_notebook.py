@@ -11,6 +11,7 @@ from sticktree import DFPMixture, Tree
 from sticktree.inference.course import Course
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.draws import Diagnosis
+from sticktree.posterior.settled import Settled
 from sticktree.present.notebook import html_of_fit
 from tests.support.models import of_depth
 from tests.support.trees import caterpillar, sample_consensus
@@ -156,7 +157,7 @@ def test_a_long_posterior_is_read_in_part():
 # ---- fits --------------------------------------------------------------------------------------
 
 
-def fitted(posterior, r_hat, **changes):
+def fitted(posterior, clusters=0.98, **changes):
     """Return an estimator that looks as after a fit."""
     mixture = DFPMixture()
     known = {
@@ -169,7 +170,7 @@ def fitted(posterior, r_hat, **changes):
         "selection": None,
         "stream": None,
         "sampled": SimpleNamespace(course=Course()),
-        "diagnosis": Diagnosis(r_hat, {}),
+        "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, 1.0, 0.99)),
         "training": SimpleNamespace(n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30)),
     }
     mixture.fit_ = SimpleNamespace(**known | changes)
@@ -180,7 +181,7 @@ def test_the_diagram_of_scikit_learn_stays_and_a_summary_follows(posterior):
     plain = DFPMixture()
     assert html_of_fit(plain) == ""
     assert "sk-" in plain._repr_html_()
-    mixture = fitted(posterior, {"c": 1.02, "d": 1.01})
+    mixture = fitted(posterior)
     page = mixture._repr_mimebundle_()["text/html"]
     assert "sk-" in page
     assert page.endswith(html_of_fit(mixture))
@@ -191,19 +192,20 @@ def test_the_diagram_of_scikit_learn_stays_and_a_summary_follows(posterior):
 
 
 def test_the_summary_says_what_was_found(posterior):
-    page = Page(html_of_fit(fitted(posterior, {"c": 1.02, "d": 1.01})))
+    page = Page(html_of_fit(fitted(posterior)))
     assert_inert(page)
     assert "3 clusters at level 2, the last: 20, 5, 5 rows" in page.text
     assert "depth 3, the same noise at all leaves, full covariance" in page.text
-    assert "The chains agree: the largest R-hat is 1.02 (c)" in page.text
+    assert "The density is settled (two halves of the chains" in page.text
     assert "30 data" in page.text
 
 
 def test_the_summary_says_what_is_wrong(posterior):
     chosen = SimpleNamespace(results=dict.fromkeys("abcd"))
     model = SimpleNamespace(depth=2, covariance_type="full", leaf_noise="own")
-    mixture = fitted(posterior, {"c": 1.5, "d": 1.01}, selection=chosen, model=model)
+    mixture = fitted(posterior, 0.5, selection=chosen, model=model)
     page = Page(html_of_fit(mixture))
-    assert "The chains disagree: R-hat of c is 1.50" in page.text
+    assert "the clusters are not settled (their trees correlate by 0.50" in page.text
     assert "each leaf with its own noise, full covariance: the best of 4 by leave" in page.text
-    assert "cannot be judged" in Page(html_of_fit(fitted(posterior, {}))).text
+    untold = fitted(posterior, diagnosis=Diagnosis({}, {}))
+    assert "cannot be told" in Page(html_of_fit(untold)).text

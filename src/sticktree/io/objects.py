@@ -32,6 +32,7 @@ from sticktree.inference.selection import Selection
 from sticktree.model import Column, Model
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.loo import LeaveOneOut
+from sticktree.posterior.settled import Settled
 from sticktree.processes.divergence import (
     Concentration,
     ConstantDivergence,
@@ -67,6 +68,7 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Scaling,
             Schedule,
             Selection,
+            Settled,
             Stream,
         )
     },

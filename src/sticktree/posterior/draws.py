@@ -1,4 +1,4 @@
-"""Draws of several chains, and whether these have converged: R-hat, effective sample sizes."""
+"""Draws of several chains, and whether their answer is settled."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.posterior.convergence import convergence
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
+from sticktree.posterior.settled import Settled, settled
 
 R_HAT_LIMIT = 1.05
 """The largest R-hat of chains that agree."""
 R_HAT_FAR = 1.2  # above it chains disagree; between the two they nearly agree
-FEW = 100  # effective draws, with fewer of which averages are rough
 
 NAMES = {
     "log_joint": "log joint density",
@@ -186,90 +186,102 @@ Agreement = Literal["agree", "nearly agree", "disagree", "cannot tell"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the chains of a fit agree.
+    """Whether the chains of a fit agree on the answer.
 
     Attributes
     ----------
     agreement : {"agree", "nearly agree", "disagree", "cannot tell"}
-        "cannot tell" is for a single chain, or too few draws.
+        Chains that differ in details of the tree only nearly agree; those that differ in the
+        density or in the clusters disagree. "cannot tell" is for a single chain, or too few draws.
     tone : {"good", "doubtful", "bad"}
-        Whether to trust the fit. Chains that agree are doubtful if effective draws are few.
+        Whether to trust the fit: good if density and clusters are settled, bad if neither is.
     text : str
         The same in words, with the figures behind it.
+    density, clusters, details : bool or None
+        Whether each is settled; None if that cannot be told.
     """
 
     agreement: Agreement
     tone: Literal["good", "doubtful", "bad"]
     text: str
+    density: bool | None = None
+    clusters: bool | None = None
+    details: bool | None = None
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """R-hat and effective sample size of every scalar that varies."""
+    """Whether the answer is settled; R-hat and effective sample size of every scalar that varies.
+
+    Attributes
+    ----------
+    r_hat, ess : dict of float
+        R-hat and effective sample size of each scalar.
+    settled : Settled or None
+        How far two halves of the chains agree on density, clusters and details of the tree.
+    """
 
     r_hat: dict[str, float]
     ess: dict[str, float]
+    settled: Settled | None = None
 
-    def verdict(self, limit: float = R_HAT_LIMIT) -> Verdict:
-        """Judge whether the chains agree: whether all R-hats are at most ``limit``.
+    def verdict(self) -> Verdict:
+        """Judge whether density, clusters and details of the tree are settled.
+
+        R-hats have no say: chains may differ in a hyper-parameter and give the same answer.
 
         Examples
         --------
         >>> from sticktree.posterior.draws import Diagnosis
-        >>> Diagnosis({"concentration": 1.16}, {"concentration": 40.0}).verdict().agreement
-        'nearly agree'
+        >>> from sticktree.posterior.settled import Settled
+        >>> found = Settled(4, 0.001, 0.05, 0.02, 0.98, 1.0, 0.89)
+        >>> judged = Diagnosis({}, {}, found).verdict()
+        >>> judged.agreement, judged.density, judged.clusters, judged.details
+        ('nearly agree', True, True, False)
         """
-        if not self.r_hat:
-            # A scalar that varies has an effective size in any case, an R-hat from two chains on.
+        found = self.settled
+        if found is None or (found.density is None and found.clusters is None):
             text = (
-                "With a single chain, convergence cannot be judged: run several, such as four."
-                if self.ess
-                else "Convergence cannot be judged: there are too few draws, or nothing varies "
-                "between them. Fit with more draws to find out."
+                "Whether the answer is settled cannot be told: there are too few draws. Fit with "
+                "more to find out."
             )
             return Verdict("cannot tell", "doubtful", text)
-        known = {name: value for name, value in self.r_hat.items() if not np.isnan(value)}
-        worst = max(known, key=lambda name: known[name], default=None)
-        if worst is not None and known[worst] > limit:
-            n_above = sum(value > limit for value in known.values())
-            text = (
-                f"R-hat of {scalar_name(worst)} is {r_hat_text(known[worst], limit)} and should "
-                f"be at most {limit:g}; {n_above} of {len(self.r_hat)} scalars "
-                f"{'is' if n_above == 1 else 'are'} above that. Run longer"
-            )
-            judged = agreement(known[worst], limit)
-            if judged == "disagree":
-                text = f"The chains disagree: {text}, and do not rely on this tree yet."
-                return Verdict(judged, "bad", text)
-            text = f"The chains nearly agree: {text}: details may still change."
-            return Verdict(judged, "doubtful", text)
-        text = "The chains agree"
-        if worst is not None:
-            text += f": the largest R-hat is {known[worst]:.2f} ({scalar_name(worst)})"
-        text += "."
-        if not self.ess:
-            return Verdict("agree", "good", text)
-        least = min(self.ess, key=lambda name: self.ess[name])
-        text += f" The smallest effective sample size is {self.ess[least]:.0f}"
-        text += f" ({scalar_name(least)})."
-        if self.ess[least] >= FEW:
-            return Verdict("agree", "good", text)
-        text += " That is low: averages are rough, and more draws would help."
-        return Verdict("agree", "doubtful", text)
+        parts = found.density, found.clusters, found.details
+        text = found.words()
+        if found.n_chains < 2:
+            tone: Literal["doubtful", "bad"] = "bad" if False in parts[:2] else "doubtful"
+            text += " One chain alone cannot tell whether others would find the same: run several."
+            return Verdict("cannot tell", tone, text, *parts)
+        if False in parts[:2]:
+            one = parts[:2].count(False) == 1
+            return Verdict("disagree", "doubtful" if one else "bad", text, *parts)
+        return Verdict("nearly agree" if found.details is False else "agree", "good", text, *parts)
 
-    def advice(self, limit: float = R_HAT_LIMIT) -> str | None:
+    def advice(self) -> str | None:
         """Return what :meth:`verdict` says and what to do, or None if the chains agree."""
-        judged = self.verdict(limit)
+        judged = self.verdict()
         if judged.agreement == "agree":
             return None
-        if judged.agreement == "cannot tell":
-            return judged.text
-        return f"{judged.text} Use a larger n_warmup and n_draws, or fit again with warm_start=True"
+        if judged.agreement == "disagree":
+            return (
+                f"{judged.text} Use more chains (n_chains), which help where each finds something "
+                "else, or longer ones (n_warmup, n_draws); warm_start=True goes on with these"
+            )
+        if judged.agreement == "nearly agree":
+            return f"{judged.text} Rely on branches that have support: tree_.collapsed(0.5)"
+        return judged.text
 
 
-def diagnose(posterior: Posterior) -> Diagnosis:
-    """Compute R-hat (from two chains on) and effective sample sizes of the posterior's scalars."""
-    return Diagnosis(*convergence(posterior.columns() if posterior.n_draws >= 4 else {}))
+def diagnose(posterior: Posterior, level: int | None = None) -> Diagnosis:
+    """Compare what two halves of the chains say, and compute R-hats and effective sample sizes.
+
+    R-hat needs two chains. ``level`` is that of the flat clusters, if they are to be compared.
+    """
+    r_hat, ess = convergence(posterior.columns() if posterior.n_draws >= 4 else {})
+    if not posterior.n_draws:
+        return Diagnosis(r_hat, ess)
+    found = settled(posterior.chains, posterior.model, posterior.training, level)
+    return Diagnosis(r_hat, ess, found)
 
 
 def agreement(r_hat: float, limit: float = R_HAT_LIMIT) -> Agreement:

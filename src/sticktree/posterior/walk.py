@@ -106,7 +106,7 @@ class Walk:
         >>> from sticktree.posterior.walk import Walk
         >>> walk = Walk.of_labels([[0, 0, 1, 1], [0, 0, 0, 1]])
         >>> walk.eigenvalues.round(3)
-        array([1.   , 0.667])
+        array([1.   , 0.789, 0.211])
         """
         partitions = np.atleast_2d(np.asarray(labels))
         share = np.full(len(partitions), 1.0) if shares is None else np.asarray(shares, dtype=float)
@@ -157,7 +157,7 @@ def agreement(first: Walk, second: Walk, t: int = STEPS) -> float:
     >>> first = Walk.of_labels([[0, 0, 1, 1], [0, 0, 1, 1]])
     >>> second = Walk.of_labels([[1, 1, 0, 0], [0, 0, 1, 2]])
     >>> round(agreement(first, second), 2)
-    0.99
+    1.0
     """
     rows = np.array(spread(range(first.n_data), N_ROWS), dtype=np.int64)
     pairs = np.tril_indices(rows.size, -1)

@@ -148,7 +148,7 @@ def choose(
     if state.levels.size > 2:
         around, largest = bound_branch(state, i, gaps)
         fresh, known, bound = 1.0, False, math.exp(min(largest - best, 700.0))
-        if bound > min(0.05 * total, PATIENCE):
+        if bound > PATIENCE:
             fresh, known = set_paths(state), True
             if fresh * bound > PATIENCE:
                 return _choose_among_some(

@@ -1,0 +1,358 @@
+"""Is the answer settled? What two halves of the chains say of density, clusters and tree.
+
+Chains may differ in what nobody asks for, such as a hyper-parameter or the number of small leaves,
+and give the same answer; or agree in all such numbers and give different ones. So answers
+themselves are compared, made from half of the chains and from the others:
+
+- *density*: log density of each row, left out in turn where rows are few;
+- *clusters*: the tree of clusters that :class:`~sticktree.posterior.walk.Walk` finds;
+- *details of the tree*: the mean level at which pairs of rows meet.
+
+Over 216 fits of eleven sets these have rank correlations of 0.95, 0.86 and 0.86 with the error
+against long chains; R-hat of the log joint density and of the number of leaves has 0.3 to 0.7.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from sticktree.checks import FloatArray
+from sticktree.data.training import TrainingData
+from sticktree.engine.draw import Draw
+from sticktree.model import Model
+from sticktree.posterior.clusterings import expected_adjusted_rand, labels_at, spread
+from sticktree.posterior.consensus import meeting_times
+from sticktree.posterior.flat import flat_clustering
+from sticktree.posterior.loo import LeaveOneOut, densities_of, densities_without, leave_one_out
+from sticktree.posterior.walk import Walk, agreement
+
+LOOKED_AT = 25
+"""Draws of a chain whose densities are computed."""
+FEW_ROWS = 2000
+"""Rows up to which each is left out in turn."""
+SOME_ROWS = 1000
+"""Rows of more, whose densities are computed."""
+TOLERANCE = 0.02  # nats a row: the least difference of densities that matters
+OF_ERROR = 0.1  # of the standard error over rows: no smaller difference matters
+ROWS = 0.5  # nats: root mean square difference of the rows' log densities between halves
+CLUSTERS = 0.9  # cophenetic correlation of the cluster trees
+DETAILS = 0.95  # correlation of the levels at which rows meet
+FEWEST = 8  # draws of a half, of fewer of which nothing can be told
+N_ROWS = 300  # whose meetings are compared
+N_MEETINGS = 100  # draws of a half that they are taken from
+N_FLAT = 40  # draws of a half that flat clusters are made from
+FLAT_STEPS = 20_000_000  # of the search for them
+FEW_LABELS = 5_000  # rows of which they are
+FLAT = 0.05  # standard deviation of levels, of the depth, below which trees have no branches
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Settled:
+    """How far two halves of the chains agree.
+
+    NaN is what cannot be told.
+
+    Attributes
+    ----------
+    n_chains : int
+        Chains; of a single one, its first and last draws are compared.
+    elpd_difference : float
+        Difference of the mean log density of a row, in nats.
+    row_difference : float
+        Root mean square difference of the rows' log densities.
+    tolerance : float
+        Difference of mean log densities that does not matter: 0.02, or a tenth of the standard
+        error over rows.
+    cluster_agreement : float
+        Cophenetic correlation of the trees of clusters.
+    label_agreement : float
+        Adjusted Rand index of the flat clusters.
+    tree_agreement : float
+        Correlation of the mean levels at which pairs of rows meet.
+    """
+
+    n_chains: int
+    elpd_difference: float = math.nan
+    row_difference: float = math.nan
+    tolerance: float = math.nan
+    cluster_agreement: float = math.nan
+    label_agreement: float = math.nan
+    tree_agreement: float = math.nan
+
+    @property
+    def density(self) -> bool | None:
+        """Whether the density is settled; None if that cannot be told."""
+        if math.isnan(self.elpd_difference):
+            return None
+        return elpd_agrees(self.elpd_difference, self.tolerance) and self.row_difference <= ROWS
+
+    @property
+    def clusters(self) -> bool | None:
+        """Whether the clusters are settled; None if that cannot be told."""
+        if math.isnan(self.cluster_agreement):
+            return None
+        return clusters_agree(self.cluster_agreement)
+
+    @property
+    def details(self) -> bool | None:
+        """Whether details of the tree are settled; None if that cannot be told."""
+        return None if math.isnan(self.tree_agreement) else self.tree_agreement > DETAILS
+
+    def words(self) -> str:
+        """Return in a sentence what is settled and what is not, with figures.
+
+        Examples
+        --------
+        >>> from sticktree.posterior.settled import Settled
+        >>> text = Settled(4, 0.001, 0.05, 0.02, 0.98, 1.0, 0.89).words()
+        >>> for part in text.split("; "):
+        ...     print(part)
+        The density is settled (two halves of the chains differ by 0.001 nats a row)
+        the clusters are settled (their trees correlate by 0.98, labels by 1.00)
+        details of the tree still differ between chains (meeting levels correlate by 0.89).
+        """
+        who = "chains" if self.n_chains > 1 else "the halves of the chain"
+        parts = [self._density(), self._clusters(), self._details(who)]
+        text = "; ".join(part for part in parts if part)
+        return f"{text[0].upper()}{text[1:]}."
+
+    def _density(self) -> str:
+        if self.density is None:
+            return "whether the density is settled cannot be told"
+        halves = "two halves of the chain" + ("s" if self.n_chains > 1 else "")
+        by = f"{halves} differ by {abs(self.elpd_difference):.3f} nats a row"
+        if self.density:
+            return f"the density is settled ({by})"
+        return (
+            f"the density is not settled ({by}, and by {self.row_difference:.2f} in single rows; "
+            f"less than {2 * self.tolerance:.3f} and {ROWS:g} would do)"
+        )
+
+    def _clusters(self) -> str:
+        if self.clusters is None:
+            return "whether the clusters are settled cannot be told"
+        by = f"their trees correlate by {self.cluster_agreement:.2f}"
+        if not math.isnan(self.label_agreement):
+            by += f", labels by {self.label_agreement:.2f}"
+        if self.clusters:
+            return f"the clusters are settled ({by})"
+        return f"the clusters are not settled ({by}; trees above {CLUSTERS:g} would do)"
+
+    def _details(self, who: str) -> str:
+        if self.details is None:
+            return ""
+        by = f"meeting levels correlate by {self.tree_agreement:.2f}"
+        if self.details:
+            return (
+                f"so are details of the tree ({by})"
+                if self.density and self.clusters
+                else (f"details of the tree are settled ({by})")
+            )
+        return f"details of the tree still differ between {who} ({by})"
+
+
+# ---- what is compared, and how much is enough ---------------------------------------------------
+
+
+def halves(chains: Sequence[Sequence[Item]]) -> tuple[list[Item], list[Item]]:
+    """Return what every other chain has, and the rest; of a single one its first and last part.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.settled import halves
+    >>> halves([[1, 2], [3, 4], [5, 6]]), halves([[1, 2, 3, 4]])
+    (([1, 2, 5, 6], [3, 4]), ([1, 2], [3, 4]))
+    """
+    if len(chains) == 1:
+        (chain,) = chains
+        middle = len(chain) // 2
+        return list(chain[:middle]), list(chain[middle:])
+    first, second = ([item for chain in chains[k::2] for item in chain] for k in (0, 1))
+    return first, second
+
+
+def tolerance(whole: LeaveOneOut) -> float:
+    """Return which difference of the mean log density of a row does not matter."""
+    return max(TOLERANCE, OF_ERROR * whole.se / whole.pointwise.size)
+
+
+def elpd_agrees(difference: float, tolerance: float) -> bool:
+    """Return whether two halves of the chains have the same mean log density of a row.
+
+    The difference of two halves varies twice as much as their mean.
+    """
+    return abs(difference) < 2.0 * tolerance
+
+
+def clusters_agree(cluster_agreement: float) -> bool:
+    """Return whether two halves of the chains have the same tree of clusters."""
+    return cluster_agreement > CLUSTERS
+
+
+class Yardstick:
+    """The rows whose densities under draws tell whether an answer is settled.
+
+    Where rows are few, each is left out in turn. Where they are many, a draw hardly depends on one:
+    then the density of some rows is taken as it is.
+
+    Parameters
+    ----------
+    model : Model
+        The model of the draws.
+    data : float array, shape (N, D)
+        The standardised rows of the fit.
+    rows : float array, optional
+        Some of them; by default each is left out in turn.
+    """
+
+    def __init__(self, model: Model, data: FloatArray, rows: FloatArray | None = None) -> None:
+        self.model, self.data, self.rows = model, data, rows
+        self._known: dict[int, tuple[Draw, FloatArray]] = {}
+
+    def densities(self, draws: Sequence[Draw]) -> FloatArray:
+        """Return the log densities of the rows at every draw, shape (draws, rows)."""
+        new = [draw for draw in draws if id(draw) not in self._known]
+        if new:
+            for draw, found in zip(new, self._computed(new), strict=True):
+                self._known[id(draw)] = draw, found
+        return np.array([self._known[id(draw)][1] for draw in draws])
+
+    def _computed(self, draws: Sequence[Draw]) -> FloatArray:
+        if self.rows is None:
+            return densities_without(draws, self.model, self.data)
+        return densities_of(self.rows, draws, self.model, self.data)
+
+    def pooled(self, densities: Sequence[FloatArray]) -> LeaveOneOut:
+        """Return how well draws predict the rows together, from their densities at each."""
+        values = np.array(densities)
+        values = values.reshape(-1, values.shape[-1])
+        if self.rows is None:
+            return leave_one_out(values[None], smooth=False)
+        return LeaveOneOut.of_rows(logsumexp(values, axis=0) - np.log(len(values)))
+
+    def forget(self, kept: Sequence[Draw]) -> None:
+        """Keep what is known of these draws only."""
+        self._known = {id(d): self._known[id(d)] for d in kept if id(d) in self._known}
+
+
+# ---- the comparison -----------------------------------------------------------------------------
+
+
+def settled(
+    chains: Sequence[Sequence[Draw]],
+    model: Model,
+    training: TrainingData | None = None,
+    level: int | None = None,
+) -> Settled:
+    """Compare what two halves of the chains of a fit say.
+
+    Densities are computed at 25 draws of each chain, of at most 2,000 rows.
+
+    Parameters
+    ----------
+    chains : sequence of sequences of Draw
+        The draws of each chain.
+    model : Model
+        What they are draws of.
+    training : TrainingData, optional
+        The rows; without them nothing can be told of the density.
+    level : int, optional
+        The level of the flat clusters; without it, these are not compared.
+    """
+    yardstick = None if training is None else _yardstick(model, training)
+    densities: list[FloatArray] = []
+    if yardstick is not None and min(map(len, chains), default=0):
+        densities = [yardstick.densities(spread(chain, LOOKED_AT)) for chain in chains]
+    return compared(chains, densities, yardstick, model.depth, level)
+
+
+def _yardstick(model: Model, training: TrainingData) -> Yardstick | None:
+    if not training.parallel and 0 < training.n_data <= FEW_ROWS:
+        return Yardstick(model, training.data)
+    rows = training.data if training.sampled is None else training.sampled[1]
+    if not len(rows):
+        return None
+    return Yardstick(model, training.data, rows[spread(range(len(rows)), SOME_ROWS)])
+
+
+def compared(
+    chains: Sequence[Sequence[Draw]],
+    densities: Sequence[FloatArray],
+    yardstick: Yardstick | None,
+    depth: int,
+    level: int | None = None,
+) -> Settled:
+    """Compare what two halves of the chains say, where densities are known.
+
+    Parameters
+    ----------
+    chains : sequence of sequences of Draw
+        The draws of each chain.
+    densities : sequence of float arrays, shape (draws, rows)
+        For each chain, log densities of the rows at some of its draws, in their order; none if
+        they are not known.
+    yardstick : Yardstick or None
+        What they were made with.
+    depth : int
+        Levels of the trees below the root.
+    level : int, optional
+        The level of the flat clusters; without it, these are not compared.
+    """
+    first, second = halves([[draw for draw in chain if draw.labelled] for chain in chains])
+    found: dict[str, float] = {}
+    by_half = halves([list(chain) for chain in densities]) if densities else ([], [])
+    if yardstick is not None and min(map(len, by_half)) >= FEWEST:
+        a, b = (yardstick.pooled(half).pointwise for half in by_half)
+        both = np.isfinite(a) & np.isfinite(b)
+        if both.any():
+            gap = a[both] - b[both]
+            found["elpd_difference"] = float(gap.mean())
+            found["row_difference"] = float(np.sqrt(np.mean(gap**2)))
+            found["tolerance"] = tolerance(yardstick.pooled([*by_half[0], *by_half[1]]))
+    if min(len(first), len(second)) >= FEWEST:
+        found["cluster_agreement"] = cluster_agreement(first, second, depth)
+        found["tree_agreement"] = tree_agreement(first, second, depth)
+        if level is not None and first[0].n_data <= FEW_LABELS:
+            found["label_agreement"] = label_agreement(first, second, level)
+    return Settled(len(chains), **found)
+
+
+def label_agreement(first: Sequence[Draw], second: Sequence[Draw], level: int) -> float:
+    """Return the adjusted Rand index of the flat clusters at a level of two sets of draws."""
+    a, b = (
+        flat_clustering(labels_at(spread(draws, N_FLAT), level), max_steps=FLAT_STEPS)
+        for draws in (first, second)
+    )
+    if not a.any() and not b.any():
+        return 1.0
+    return expected_adjusted_rand(a, b[None])
+
+
+def cluster_agreement(first: Sequence[Draw], second: Sequence[Draw], depth: int) -> float:
+    """Return the cophenetic correlation of the cluster trees of two sets of draws."""
+    return agreement(Walk.of(first, depth), Walk.of(second, depth))
+
+
+def tree_agreement(first: Sequence[Draw], second: Sequence[Draw], depth: int) -> float:
+    """Return the correlation of the mean levels at which pairs of rows meet in two sets of draws.
+
+    Pairs are those of at most 300 rows, spread evenly. Trees that hardly branch agree.
+    """
+    rows = np.array(spread(range(first[0].n_data), N_ROWS))
+    pairs = np.tril_indices(rows.size, -1)
+    if not pairs[0].size:
+        return 1.0
+    a, b = (
+        meeting_times(spread(draws, N_MEETINGS), rows)[pairs].astype(np.float64) / depth
+        for draws in (first, second)
+    )
+    ((aa, ab), (_, bb)) = np.cov(a, b, bias=True) + FLAT**2
+    return float(ab / math.sqrt(aa * bb))
