@@ -13,12 +13,12 @@ from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared import state as engine_state
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import move_data
-from sticktree.engine.shared.places import _complete
 from sticktree.engine.shared.seats import settle
 from sticktree.engine.shared.state import NOISE, State, empty_state
 from sticktree.model import Model
 from sticktree.processes import DiffusionModel, GaussianTransition, NestedRestaurant
 from sticktree.tree import NULL
+from tests.support.compiled import complete
 from tests.support.compiled import take_out as compiled_take_out
 
 
@@ -129,7 +129,7 @@ def take_out(state, x, old):
         lack, moved = 0.0, 0.0
     else:
         lack, moved, _ = compiled_take_out(state, x, old)
-    _complete(state)
+    complete(state)
     return state, lack, moved
 
 

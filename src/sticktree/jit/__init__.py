@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+# What is not said here, a kernel would take over from the one that is first compiled to call it.
+OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "forceinline": False,
+    "no_cpython_wrapper": False,
+    "no_cfunc_wrapper": True,
+}
 
 
 def jit(function: Kernel) -> Kernel:
@@ -20,44 +28,37 @@ def jit(function: Kernel) -> Kernel:
 
     from sticktree.jit.cache import KernelCache
 
-    compiled: Any = numba.njit(function, nogil=True, error_model="numpy")
+    compiled: Any = numba.njit(function, **OPTIONS)
     if hasattr(compiled, "enable_caching"):  # not so where compilation is switched off
-        with contextlib.suppress(RuntimeError, OSError):
-            compiled._cache = KernelCache(function)
+        compiled._cache = KernelCache(function)
     return cast(Kernel, compiled)
 
 
 def inlined(function: Kernel) -> Kernel:
     """Compile ``function`` into the kernels that call it; to Python it stays what it is.
 
-    For what is called once a datum or more often: to pass a state of many arrays to a function
-    takes longer than most of these functions do. (Numba's ``inline="always"`` makes kernels that
-    count references in every loop, and run three times slower.)
+    For what is called in the innermost loops, and is short: all its callers grow by it. (Numba's
+    ``inline="always"`` makes kernels that count references in every loop, and run three times
+    slower.)
     """
-    return _without_wrapper(function, forceinline=True)
+    return cast(Kernel, _Internal(function, forceinline=True))
 
 
 def linked(function: Kernel) -> Kernel:
     """Compile ``function`` for the kernels that call it; to Python it stays what it is.
 
-    The wrapper by which Python would call it takes longer to compile than the function, if a state
-    of many arrays is to be passed.
+    No wrapper is made by which Python could call it, and it is optimised only where it is used.
     """
-    return _without_wrapper(function)
-
-
-def _without_wrapper(function: Kernel, **options: Any) -> Kernel:
-    return cast(Kernel, _Internal(function, options))
+    return cast(Kernel, _Internal(function))
 
 
 class _Internal:
     """A function that kernels see compiled and Python sees plain.
 
-    Without a wrapper for Python, which takes long to compile, Python must not call the kernel.
     Numba is loaded by the first kernel that calls it: until then a module costs next to nothing.
     """
 
-    def __init__(self, function: Callable[..., object], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., object], **options: Any) -> None:
         self.function, self.options = function, options
         functools.update_wrapper(self, function)
 
@@ -68,6 +69,10 @@ class _Internal:
     def _numba_type_(self) -> Any:
         import numba
 
-        options = self.options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-        self.compiled = numba.njit(self.function, nogil=True, error_model="numpy", **options)
+        from sticktree.jit.inner import inner_pipeline
+
+        options = OPTIONS | {"no_cpython_wrapper": True} | self.options
+        if inner_pipeline() is not None:
+            options["pipeline_class"] = inner_pipeline()
+        self.compiled = numba.njit(self.function, **options)
         return self.compiled._numba_type_

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 from sticktree.tree.walk import data_in_order, heavy_children, meeting_nodes
 
@@ -99,7 +99,7 @@ def mean_square_apart(
     return total / (n_data * (n_data - 1.0))
 
 
-@jit
+@linked
 def _neighbours(parent: IntArray, leaf: IntArray, time: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the data in the tree's order, and when each of them meets the next."""
     _, _, order = data_in_order(parent, leaf)
@@ -113,7 +113,7 @@ def _neighbours(parent: IntArray, leaf: IntArray, time: FloatArray) -> tuple[Int
     return order, meeting
 
 
-@jit
+@linked
 def _meetings(order: IntArray, meeting: FloatArray, at: int, out: FloatArray) -> None:
     """Write when the datum at one place of the tree's order meets each other datum.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from scipy.special import gammaln, log_expit, logsumexp, multigammaln
 
 from sticktree.checks import FloatArray
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 
 NEGLIGIBLE = -40.0  # log weight of a cluster in the predictive density
 
@@ -264,7 +264,7 @@ def merge_greedily(
     return pairs, log_odds
 
 
-@jit
+@linked
 def _best_place(odds: FloatArray, best: npt.NDArray[np.int64], alive: npt.NDArray[np.bool_]) -> int:
     """Return the place whose cluster goes best with its partner."""
     found = -1
@@ -274,7 +274,7 @@ def _best_place(odds: FloatArray, best: npt.NDArray[np.int64], alive: npt.NDArra
     return found
 
 
-@jit
+@linked
 def _best_partner(odds: FloatArray, alive: npt.NDArray[np.bool_], i: int) -> int:
     """Return the later place whose cluster goes best with that in place i; −1 if there is none."""
     found = -1
@@ -284,7 +284,7 @@ def _best_partner(odds: FloatArray, alive: npt.NDArray[np.bool_], i: int) -> int
     return found
 
 
-@jit
+@linked
 def _join(clusters: Clusters, a: int, b: int, joined: int) -> None:
     """Write size, mean and scatter of two clusters as one."""
     size, mean, scatter = clusters.size, clusters.mean, clusters.scatter
@@ -298,7 +298,7 @@ def _join(clusters: Clusters, a: int, b: int, joined: int) -> None:
             scatter[joined, p, q] = scatter[a, p, q] + scatter[b, p, q] + share * between
 
 
-@jit
+@linked
 def _log_weight(
     clusters: Clusters,
     a: int,
@@ -325,7 +325,7 @@ def _log_weight(
     return log_weight
 
 
-@jit
+@linked
 def _log_determinant(work: FloatArray) -> float:
     """Return the log determinant of a matrix given below the diagonal, which is overwritten."""
     result = 0.0
@@ -342,6 +342,6 @@ def _log_determinant(work: FloatArray) -> float:
     return result
 
 
-@jit
+@linked
 def _log_one_plus_exp(x: float) -> float:
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))

@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 from sticktree.tree.walk import data_in_order, heavy_children
 
 
-@jit
+@linked
 def by_cluster(labels: IntArray) -> tuple[IntArray, IntArray]:
     """List the data cluster by cluster; those of k are ``order[start[k] : start[k + 1]]``."""
     n_clusters = 0
@@ -161,7 +161,7 @@ def shares_of_company(labels: IntArray, draws: IntArray) -> FloatArray:
     return share
 
 
-@jit
+@linked
 def _fits_a_table(labels: IntArray, draws: IntArray) -> bool:
     """Return whether there are at most as many pairs of clusters as data.
 
@@ -171,7 +171,7 @@ def _fits_a_table(labels: IntArray, draws: IntArray) -> bool:
     return bool(n_cells <= labels.size)
 
 
-@jit
+@linked
 def _fill(table: IntArray, labels: IntArray, draw: IntArray) -> None:
     """Count the data of each cluster in each of a draw."""
     table[:] = 0
@@ -287,7 +287,7 @@ def best_cut(parent: IntArray, leaf: IntArray, count: IntArray, cost: FloatArray
     return _fallen_to(parent, leaf, whole)
 
 
-@jit
+@linked
 def _fallen_to(parent: IntArray, leaf: IntArray, whole: npt.NDArray[np.bool_]) -> IntArray:
     """Return the topmost node that stays whole on the way from the root to each datum."""
     cluster = np.full(parent.size, NULL, dtype=np.int32)
@@ -388,7 +388,7 @@ def best_cut_into(
     return _fallen_to(parent, leaf, whole), stack[:height]
 
 
-@jit
+@linked
 def _depth_first(parent: IntArray, child: IntArray, sibling: IntArray) -> IntArray:
     """Return the nodes with data in a depth-first walk."""
     walk = np.empty(parent.size, dtype=np.int32)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 
 Integers = npt.NDArray[np.integer[Any]]
 Longs = npt.NDArray[np.int64]
@@ -211,7 +211,7 @@ def most_often_with(
     return best, second, part
 
 
-@jit
+@linked
 def _groups_in_leaves(
     leaves: Integers, group: Integers, size: Integers
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
 from sticktree.posterior.clusterings import Loss
 from sticktree.posterior.clusterings import growth as growth_of
 from sticktree.posterior.counting import shares_of_company
@@ -49,7 +49,7 @@ class Seats(NamedTuple):
     held: IntArray
 
 
-@jit
+@linked
 def _move(seats: Seats, i: int, cluster: int) -> None:
     """Move a datum from its cluster, if it has one, to another, unless that is NULL."""
     old, weight = seats.labels[i], seats.weight[i]

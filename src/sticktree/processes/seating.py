@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.tree import Tree
 
 
@@ -109,7 +109,7 @@ def seat(
     return nodes, n_nodes
 
 
-@jit
+@linked
 def _seat_party(
     nodes: Nodes,
     n_nodes: int,
@@ -165,7 +165,7 @@ def _seat_party(
     return leaf.size - n_seated, n_nodes
 
 
-@jit
+@linked
 def _grown(array: IntArray, size: int, capacity: int) -> IntArray:
     larger = np.empty(capacity, dtype=array.dtype)
     larger[:size] = array[:size]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 
@@ -44,7 +44,7 @@ def data_in_order(parent: IntArray, leaf: IntArray) -> tuple[IntArray, IntArray,
     return start, count, order
 
 
-@jit
+@linked
 def heavy_children(parent: IntArray, count: IntArray) -> IntArray:
     """Return the child with most data of each node; NULL where none of them has any.
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sticktree.engine.bulk.partition import BLOCK, jittered, partition, push
+from sticktree.engine.bulk.partition import BLOCK, jittered, partition
+from tests.support.compiled import push
 
 
 @pytest.mark.parametrize("n", [0, 1, BLOCK, BLOCK + 1, 1000])

@@ -2,14 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sticktree.engine.common.random import (
-    chi_square,
-    gamma,
-    gumbel,
-    normal,
-    random_state,
-)
-from tests.support.compiled import integer, uniform
+from sticktree.engine.common.random import random_state
+from tests.support.compiled import chi_square, gamma, gumbel, integer, normal, uniform
 from tests.support.statistics import assert_frequencies, assert_law
 
 N_DRAWS = 20_000

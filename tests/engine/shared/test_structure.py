@@ -8,8 +8,8 @@ from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.split_leaves import split_merge_sweep
-from sticktree.engine.shared.state import attach, detach
 from sticktree.tree import NULL
+from tests.support.compiled import attach, detach
 
 
 def children(state, node):

@@ -12,26 +12,29 @@ import pytest
 from scipy import stats
 
 from sticktree import Tree
-from sticktree.engine.common.concentration import _log_discount, _log_factor
 from sticktree.engine.common.links import DISCOUNT, FACTOR, LEAVES, ROOT
 from sticktree.engine.common.random import random_state
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
-from sticktree.engine.shared.messages import look_outside
-from sticktree.engine.shared.places import find_branch, find_far
-from sticktree.engine.shared.regraft import regraft
-from sticktree.engine.shared.scales import _log_scale
 from sticktree.engine.shared.seats import settle
-from sticktree.engine.shared.split_leaves import _evidence, _scan
 from sticktree.engine.shared.state import DRIFT, NOISE, load_tree
 from sticktree.model import Model
 from sticktree.tree import NULL
 from tests.support.compiled import (
     bound_of_branches,
     crosses,
+    evidence,
+    find_branch,
+    find_far,
     log_density,
+    log_discount,
+    log_factor,
+    log_scale,
+    look_outside,
     measure,
     reach,
+    regraft,
+    scan,
     tail,
     weigh_leaf,
     weigh_near,
@@ -366,8 +369,8 @@ def test_evidence_of_a_split_is_the_ratio_of_dense_likelihoods(two_leaves, twin)
     for state in states:
         mean = np.empty(data.shape[1])
         variance = look_outside(state, state.leaf[0], state.leaf[3], len(state.levels) - 1, mean)
-        apart = _evidence(state, 3.0, sums[0], 2.0, sums[1], mean, variance)
-        together = _evidence(state, 5.0, sums[0] + sums[1], 0.0, sums[1], mean, variance)
+        apart = evidence(state, 3.0, sums[0], 2.0, sums[1], mean, variance)
+        together = evidence(state, 5.0, sums[0] + sums[1], 0.0, sums[1], mean, variance)
         assert apart - together == pytest.approx(split - joined, abs=1e-9)
 
 
@@ -383,7 +386,7 @@ def test_restricted_scan_gives_probabilities_of_all_divisions_that_sum_to_one(tw
         side = np.zeros(3, dtype=np.int64)
         n = np.array([4.0, 1.0])
         sums = np.stack([data[[0, 1, 2, 4]].sum(axis=0), data[3]])
-        log_probability = _scan(state, members, side, target, True, n, sums, mean, variance, words)
+        log_probability = scan(state, members, side, target, True, n, sums, mean, variance, words)
         assert (side == target).all()
         assert n.tolist() == [4.0 - target.sum(), 1.0 + target.sum()]
         np.testing.assert_allclose(sums.sum(axis=0), data[:5].sum(axis=0), atol=1e-12)
@@ -410,7 +413,7 @@ def test_log_density_of_log_c_is_that_of_the_tree_and_its_gamma_prior(
     state = twin.state_of(tree, data, setting)
     grid = np.linspace(-6, 5, 23)
     a, b = 1.7, 0.6
-    found = [_log_factor(x, (state, a, b, less_discount)) for x in grid]
+    found = [log_factor(x, (state, a, b, less_discount)) for x in grid]
     expected = []
     for x in grid:
         c = np.exp(x)
@@ -429,7 +432,7 @@ def test_log_density_of_the_logit_of_d_is_that_of_the_tree_and_its_beta_prior(
     c = state.scalars[FACTOR] = 1.8
     grid = np.linspace(-6, 5, 23)
     a, b = 1.7, 2.6
-    found = [_log_discount(x, (state, a, b, less_discount)) for x in grid]
+    found = [log_discount(x, (state, a, b, less_discount)) for x in grid]
     expected = []
     for x in grid:
         d = 1 / (1 + np.exp(-x))
@@ -474,7 +477,7 @@ def test_log_density_of_log_v_has_the_covariance_integrated_out(form, depth, noi
             evidence = twin.log_evidence(data, rows, form, model.precision_prior)
             prior = stats.invgamma.logpdf(np.exp(x), a, scale=b) + x
             expected.append(evidence + prior)
-            found.append(_log_scale(x, parameters))
+            found.append(log_scale(x, parameters))
         assert_same_up_to_a_constant(found, expected)
         state.levels["scale"] = setting.scale
 

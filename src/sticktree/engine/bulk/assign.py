@@ -30,7 +30,7 @@ from sticktree.engine.bulk.components import (
 from sticktree.engine.bulk.partition import BLOCK, Labels, Partition
 from sticktree.engine.bulk.philox import ASSIGN, Word, philox, rank_of, uniform_of
 from sticktree.engine.bulk.sums import Tally, tally_block
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
 
 MARGIN = 20.0  # a leaf whose log weight is so much below another's may be left out
 PICKS, FEW = 3, 4  # leaves that are looked at by their bounds, as long as more than a few wait
@@ -168,7 +168,7 @@ def _sure_choice(
     return -1
 
 
-@jit
+@linked
 def _choose_among_all(
     leaves: Components, x: FloatArray, place: int, rank: Word, point: float, values: FloatArray
 ) -> int:
@@ -182,7 +182,7 @@ def _choose_among_all(
     return cover(values, n_leaves, largest, point)
 
 
-@jit
+@linked
 def cover(values: FloatArray, size: int, largest: float, point: float) -> int:
     """Return the place among log weights that covers a point of [0, 1).
 
@@ -203,7 +203,7 @@ def cover(values: FloatArray, size: int, largest: float, point: float) -> int:
     return chosen
 
 
-@jit
+@linked
 def _marks(leaves: Components) -> npt.NDArray[np.bool_]:
     """Return for the first 16 bits of a rank whether an anchor has them."""
     marks = np.zeros(1 << 16, dtype=np.bool_)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.bulk.partition import BLOCK
 from sticktree.engine.bulk.sums import MAGIC
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, linked
 
 # Places in `Components.words`: the key and the sweep of all random numbers, the salts of the ranks
 # now and next, and salt and limit of the ranks of rows that are picked.
@@ -49,7 +49,7 @@ def pick_limits(leaves: Components) -> tuple[int, int]:
     return int(leaves.words[PICK_SALT]), int(leaves.words[PICK])
 
 
-@jit
+@linked
 def own_copy(leaves: Components) -> Components:
     """Return a copy for one thread.
 
@@ -74,7 +74,7 @@ def own_copy(leaves: Components) -> Components:
 # ---- Log weights of leaves for the rows of a block: one row, all rows, or bounds on all ---------
 
 
-@jit
+@linked
 def is_diagonal(matrix: FloatArray) -> bool:
     """Tell whether a matrix is zero off its diagonal."""
     for d in range(matrix.shape[0]):
@@ -177,7 +177,7 @@ def log_weights(
         largest[i] = max(largest[i], value)
 
 
-@jit
+@linked
 def bound_weights(low: FloatArray, high: FloatArray, leaves: Components, upper: FloatArray) -> int:
     """Fill in bounds of log weights for rows in a box; return the best leaf in its middle."""
     dimension, best, nearest = low.size, -math.inf, 0
@@ -203,7 +203,7 @@ def bound_weights(low: FloatArray, high: FloatArray, leaves: Components, upper: 
     return nearest
 
 
-@jit
+@linked
 def exponentials(x: FloatArray, out: FloatArray, power: npt.NDArray[np.int64]) -> None:
     """Fill in exp(x) for x ≤ 0, in loops that processors do several at a time.
 

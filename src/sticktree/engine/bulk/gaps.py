@@ -30,7 +30,7 @@ from sticktree.engine.bulk.philox import (
     uniform_of,
 )
 from sticktree.engine.bulk.sums import Tally, add, tally_row
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
 
 
 @jit
@@ -131,7 +131,7 @@ class Margins(NamedTuple):
     top: FloatArray  # (K,) the log weight for a row whose observed entries are the mean
 
 
-@jit
+@linked
 def empty_margins(n_leaves: int, dimension: int, alike: bool) -> Margins:
     """Return room for leaves, whose precisions are alike or not."""
     return Margins(
@@ -143,7 +143,7 @@ def empty_margins(n_leaves: int, dimension: int, alike: bool) -> Margins:
     )
 
 
-@jit
+@linked
 def precisions(leaves: Components, mean: FloatArray) -> FloatArray:
     """Return the precision matrices of leaves in the coordinates of y, and fill in their means.
 
@@ -174,7 +174,7 @@ def misses(y: FloatArray, order: npt.NDArray[np.int64], n_missing: int) -> bool:
     return True
 
 
-@jit
+@linked
 def put_first(y: FloatArray, order: npt.NDArray[np.int64]) -> int:
     """Put the columns that a row misses first; return how many there are."""
     n_missing = int(np.isnan(y).sum())
@@ -189,7 +189,7 @@ def put_first(y: FloatArray, order: npt.NDArray[np.int64]) -> int:
     return n_missing
 
 
-@jit
+@linked
 def factor(
     precision: FloatArray,
     centre: FloatArray,

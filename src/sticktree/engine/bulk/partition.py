@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.bulk.philox import JITTER, Word, philox, rank_of, uniform_of
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 
 BLOCK = 128  # rows
 FEW, MANY = 64, 256  # rows by which a cut is chosen, where there are few and where there are many
@@ -134,7 +134,7 @@ def arrange(x: FloatArray, number: Numbers) -> None:
         size = push(stack, size, low, middle, high)
 
 
-@jit
+@linked
 def push(stack: npt.NDArray[np.int64], size: int, low: int, middle: int, high: int) -> int:
     """Put both parts on a stack; return its new size.
 
@@ -146,7 +146,7 @@ def push(stack: npt.NDArray[np.int64], size: int, low: int, middle: int, high: i
     return size + 2
 
 
-@jit
+@linked
 def _best_cut(x: FloatArray, low: int, high: int) -> tuple[int, float]:
     """Return the column and the share of rows below a cut that leaves least scatter, by a sample.
 
@@ -170,14 +170,14 @@ def _best_cut(x: FloatArray, low: int, high: int) -> tuple[int, float]:
     return column, share
 
 
-@jit
+@linked
 def _swap(x: FloatArray, number: Numbers, i: int, j: int) -> None:
     for d in range(x.shape[1]):
         x[i, d], x[j, d] = x[j, d], x[i, d]
     number[i], number[j] = number[j], number[i]
 
 
-@jit
+@linked
 def _select(x: FloatArray, number: Numbers, low: int, high: int, middle: int, d: int) -> None:
     """Move rows so that those before ``middle`` have the smaller entries of column d."""
     high -= 1
@@ -353,7 +353,7 @@ def _ranked_below(
     return out[:size].copy()
 
 
-@jit
+@linked
 def _appended(places: npt.NDArray[np.int64], size: int, place: int) -> npt.NDArray[np.int64]:
     """Return the array with another place, a larger one if it is full."""
     if size == places.size:

@@ -11,10 +11,10 @@ from sticktree.engine.common.links import DISCOUNT, FACTOR, TreeState
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.common.slice import slice_sampler
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 
 
-@jit
+@linked
 def _log_factor(x: float, parameters: tuple[TreeState, float, float, bool]) -> float:
     """Return the log density of x = log c."""
     state, shape, rate, less_discount = parameters
@@ -23,7 +23,7 @@ def _log_factor(x: float, parameters: tuple[TreeState, float, float, bool]) -> f
     return value + shape * x - rate * c
 
 
-@jit
+@linked
 def _log_discount(x: float, parameters: tuple[TreeState, float, float, bool]) -> float:
     """Return the log density of x = log(d/(1 − d))."""
     state, a, b, less_discount = parameters

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
-from sticktree.jit import inlined, jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 Index = npt.NDArray[np.int64]  # one type for all numbers of nodes: kernels then compile once
@@ -50,7 +50,7 @@ class TreeState(Protocol):
         """The factor c and the discount d come first."""
 
 
-@inlined
+@linked
 def take_number(state: TreeState, level: int) -> int:
     """Return a number that is free, with the links of a node that hangs nowhere."""
     if state.sizes[FREE] != NULL:
@@ -67,14 +67,14 @@ def take_number(state: TreeState, level: int) -> int:
     return node
 
 
-@inlined
+@linked
 def give_back(state: TreeState, node: int) -> None:
     """Give the number of a node that hangs nowhere back."""
     state.nodes[node].next_sibling = state.sizes[FREE]
     state.sizes[FREE] = node
 
 
-@inlined
+@linked
 def link(state: TreeState, node: int, parent: int) -> None:
     """Make a node that hangs nowhere the first child of another."""
     first = state.nodes[parent].first_child
@@ -87,7 +87,7 @@ def link(state: TreeState, node: int, parent: int) -> None:
     state.nodes[parent].n_children += 1
 
 
-@inlined
+@linked
 def unlink(state: TreeState, node: int) -> None:
     """Take a node out of the list of its parent's children."""
     parent, before, after = (
@@ -105,7 +105,7 @@ def unlink(state: TreeState, node: int) -> None:
     state.nodes[node].parent = NULL
 
 
-@inlined
+@linked
 def add_data(state: TreeState, node: int, change: int) -> None:
     """Add to the number of data of a node and of all above it."""
     while node != NULL:

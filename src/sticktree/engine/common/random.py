@@ -11,7 +11,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, linked
 
 RandomState = npt.NDArray[np.uint64]
 
@@ -42,7 +42,7 @@ def integer(rng: RandomState, n: int) -> int:
     return min(int(uniform(rng) * n), n - 1)
 
 
-@jit
+@linked
 def normal(rng: RandomState) -> float:
     """Return a standard normal number, by Marsaglia's polar method."""
     while True:
@@ -53,29 +53,30 @@ def normal(rng: RandomState) -> float:
             return x * math.sqrt(-2.0 * math.log(square) / square)
 
 
-@jit
+@linked
 def gumbel(rng: RandomState) -> float:
     """Return a standard Gumbel number: the largest of log weights plus these is a fair choice."""
     return -math.log(-math.log(1.0 - uniform(rng)))
 
 
-@jit
+@linked
 def gamma(rng: RandomState, shape: float) -> float:
     """Return a Gamma(shape, 1) number, by Marsaglia and Tsang's method."""
+    boost = 0.0
     if shape < 1.0:
         # Gamma(a) is Gamma(a + 1)·U^(1/a).
         boost = math.log(1.0 - uniform(rng)) / shape
-        return gamma(rng, shape + 1.0) * math.exp(boost)
+        shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         x = normal(rng)
         v = (1.0 + c * x) ** 3
         if v > 0.0 and math.log(1.0 - uniform(rng)) < 0.5 * x * x + d * (1.0 - v + math.log(v)):
-            return d * v
+            return d * v * math.exp(boost)
 
 
-@jit
+@linked
 def chi_square(rng: RandomState, degrees: float) -> float:
     """Return a χ² number."""
     return 2.0 * gamma(rng, 0.5 * degrees)

@@ -18,16 +18,16 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, TreeState
 from sticktree.engine.common.random import RandomState, uniform
-from sticktree.jit import inlined, jit
+from sticktree.jit import jit, linked
 
 
-@inlined
+@linked
 def log_rising(x: float, length: int) -> float:
     """Return the log of the rising factorial x (x + 1) … (x + length − 1)."""
     return math.lgamma(x + length) - math.lgamma(x)
 
 
-@jit
+@linked
 def log_children(state: TreeState, level: int, n: float, n_children: int) -> float:
     """Return the part of log g of a node that depends on n and K alone."""
     alpha, d = state.levels[level].alpha, state.scalars[DISCOUNT]
@@ -63,7 +63,7 @@ def log_tree_probability(state: TreeState, c: float, d: float, less_discount: bo
     return total
 
 
-@inlined
+@linked
 def log_seats(alpha: float, d: float, n: float, n_children: float, m: int) -> float:
     """Return the log weight of m data that come to a node with n data and K children together.
 
@@ -72,7 +72,7 @@ def log_seats(alpha: float, d: float, n: float, n_children: float, m: int) -> fl
     return log_rising(n - d, m) + math.log(alpha + d * n_children) - log_rising(alpha + n, m)
 
 
-@inlined
+@linked
 def log_split(alpha: float, d: float, n_siblings: int, first: float, second: float) -> float:
     """Return the log ratio of Π g where a child of a node is split in two of these sizes.
 
@@ -87,7 +87,7 @@ def log_split(alpha: float, d: float, n_siblings: int, first: float, second: flo
     )
 
 
-@inlined
+@linked
 def chain_weights(levels: npt.NDArray[Any], d: float, ceiling: int, m: int) -> FloatArray:
     """Return log Π g of only children with all m data from each level down to the ceiling."""
     alone = math.lgamma(m - d) - math.lgamma(1.0 - d)
@@ -97,7 +97,7 @@ def chain_weights(levels: npt.NDArray[Any], d: float, ceiling: int, m: int) -> F
     return chain
 
 
-@inlined
+@linked
 def choose_half(
     difference: float, forced: bool, target: int, rng: RandomState
 ) -> tuple[int, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sticktree.engine.common.random import RandomState, uniform
-from sticktree.jit import jit
+from sticktree.jit import linked
 
 MAX_STEPS = 50
 """Widths by which the bracket may grow; the slice is cut there, at no cost to correctness."""
@@ -23,7 +23,7 @@ def slice_sampler(log_density: Callable[..., float]) -> Callable[..., float]:
     the density invariant. (A kernel that takes the density as an argument cannot be kept on disk.)
     """
 
-    @jit
+    @linked
     def slice_sample(start: float, parameters: Any, width: float, rng: RandomState) -> float:
         level = log_density(start, parameters) + math.log(1.0 - uniform(rng))
         low = start - width * uniform(rng)

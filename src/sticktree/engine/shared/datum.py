@@ -48,7 +48,7 @@ from sticktree.engine.shared.state import (
     make_node,
     release_node,
 )
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
 from sticktree.tree.arrays import NULL
 
 MOST_DRIFT = 0.25  # of the centres, in units of the noise, before they are computed anew
@@ -196,7 +196,7 @@ def _find_near(state: State, n_near: int, point: float) -> int:
     return state.near[0].leaf
 
 
-@inlined
+@linked
 def _renew(state: State) -> None:
     """Compute all centres anew."""
     for slot in range(state.sizes[LEAVES]):
@@ -204,7 +204,7 @@ def _renew(state: State) -> None:
     state.scalars[DRIFT] = 0.0
 
 
-@inlined
+@linked
 def _note_drift(state: State, leaf: int, y: FloatArray) -> None:
     """Note how far the means of other leaves may differ with a datum in its leaf or not."""
     largest = pull(state, leaf)
@@ -215,7 +215,7 @@ def _note_drift(state: State, leaf: int, y: FloatArray) -> None:
     state.scalars[DRIFT] += largest * lack * math.sqrt(square)
 
 
-@jit
+@linked
 def enter(state: State, i: int, at: int, level: int) -> None:
     """Put a datum into leaf ``at``, or on a new branch from ``level`` on the way to ``at``."""
     if level < state.levels.size - 1:

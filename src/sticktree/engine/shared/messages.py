@@ -25,7 +25,7 @@ import math
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE, CLOCK, ROOT
 from sticktree.engine.shared.state import DRIFT, NOISE, State
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
 from sticktree.tree.arrays import NULL
 
 
@@ -40,7 +40,7 @@ def edge_variance(state: State, node: int) -> float:
     )
 
 
-@inlined
+@linked
 def receive(state: State, node: int) -> None:
     """Recompute the upward message of a node from its data or its children."""
     dimension = state.total.shape[1]
@@ -64,7 +64,7 @@ def receive(state: State, node: int) -> None:
     state.nodes[node].gain = 1.0 / (1.0 + state.nodes[node].precision * edge_variance(state, node))
 
 
-@jit
+@linked
 def receive_path(state: State, node: int) -> None:
     """Recompute the upward messages of a node and of all above it."""
     while node != NULL:
@@ -136,7 +136,7 @@ def _locate(state: State, node: int) -> None:
     state.nodes[node].stamp = state.sizes[CLOCK]
 
 
-@jit
+@linked
 def send(state: State) -> None:
     """Recompute mean and variance of φ given all data, for all nodes from the root down."""
     state.sizes[CLOCK] = 0
@@ -174,14 +174,14 @@ def log_determinant(state: State, quadratic: FloatArray) -> float:
     return total
 
 
-@jit
+@linked
 def count_siblings(state: State, node: int, level: int) -> int:
     """Return the number of nodes at ``level`` below the same node of the level above."""
     parent = state.nodes[node].parent
     return state.nodes[parent].n_children if state.nodes[parent].level == level - 1 else 1
 
 
-@jit
+@linked
 def look_outside(state: State, first: int, second: int, level: int, mean: FloatArray) -> float:
     """Fill in the mean of φ one level up given all data but theirs; return its variance.
 

@@ -32,7 +32,7 @@ from sticktree.engine.shared.messages import carry, locate, receive_path, send
 from sticktree.engine.shared.mixture import Mixture, predictive_mixture
 from sticktree.engine.shared.seats import seat, settle_detached
 from sticktree.engine.shared.state import NOISE, State, detach, release_node
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 
@@ -55,7 +55,7 @@ class Gaps(NamedTuple):
         )
 
 
-@jit
+@linked
 def free_directions(
     gaps: Gaps, k: int, inverse: FloatArray, basis: FloatArray
 ) -> tuple[int, float]:
@@ -80,7 +80,7 @@ def free_directions(
     return size, log_volume
 
 
-@jit
+@linked
 def _remove(vector: FloatArray, direction: FloatArray) -> None:
     """Take the part along a unit vector away."""
     along = 0.0
@@ -90,7 +90,7 @@ def _remove(vector: FloatArray, direction: FloatArray) -> None:
         vector[d] -= along * direction[d]
 
 
-@jit
+@linked
 def weigh_observed(
     mixture: Mixture, y: FloatArray, basis: FloatArray, size: int, weight: FloatArray
 ) -> float:
@@ -217,7 +217,7 @@ def reseat(state: State, gaps: Gaps, inverse: FloatArray, which: Index, rng: Ran
     return changed
 
 
-@jit
+@linked
 def _leave(state: State, i: int) -> bool:
     """Take a datum out of the tree, and bring all else up to date; tell if its leaf is gone."""
     leaf = state.leaf[i]
@@ -245,7 +245,7 @@ def _choose(weight: FloatArray, rng: RandomState) -> int:
     return int(np.argmax(weight))
 
 
-@jit
+@linked
 def _draw(
     y: FloatArray,
     basis: FloatArray,

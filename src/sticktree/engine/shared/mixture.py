@@ -30,7 +30,7 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, MADE, ROOT, Index
 from sticktree.engine.shared.messages import edge_variance
 from sticktree.engine.shared.state import NOISE, State, tail
-from sticktree.jit import inlined, jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 
@@ -244,7 +244,7 @@ def log_leave_one_out(state: State, observed: Observed) -> FloatArray:
     return out
 
 
-@inlined
+@linked
 def _list_data(state: State) -> tuple[Index, Index]:
     """Return the first datum of every leaf, and the datum after each in the same leaf, or NULL."""
     first = np.full(state.sizes[MADE], NULL, dtype=np.int64)
@@ -255,7 +255,7 @@ def _list_data(state: State) -> tuple[Index, Index]:
     return first, after
 
 
-@inlined
+@linked
 def _mark_path(state: State, leaf: int, at: int, space: Space) -> None:
     """Mark the nodes from a leaf to the root; fill in the covariance of each φ with that ``at``."""
     space.on_path[leaf] = 1
@@ -267,7 +267,7 @@ def _mark_path(state: State, leaf: int, at: int, space: Space) -> None:
         node = state.nodes[node].parent
 
 
-@jit
+@linked
 def _prepare(state: State, mixture: Mixture, leaf: int, lack: float, space: Space) -> None:
     """Fill in all components, in the order of `predictive_mixture`, without a datum of a leaf.
 
@@ -327,7 +327,7 @@ def _prepare(state: State, mixture: Mixture, leaf: int, lack: float, space: Spac
         space.base[k] -= half * math.log(2.0 * math.pi * spread)
 
 
-@inlined
+@linked
 def _log_density(y: FloatArray, mean: FloatArray, shift: FloatArray, space: Space) -> float:
     """Return the log density of a datum under the components, whose means move by c · shift."""
     base, value = space.base, space.value
@@ -350,7 +350,7 @@ def _log_density(y: FloatArray, mean: FloatArray, shift: FloatArray, space: Spac
     return largest + math.log(total)
 
 
-@jit
+@linked
 def _log_density_of_part(
     y: FloatArray, mean: FloatArray, shift: FloatArray, space: Space, observed: Observed, i: int
 ) -> float:

@@ -34,7 +34,7 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, ROOT, UNLISTE
 from sticktree.engine.common.random import RandomState, gumbel, uniform
 from sticktree.engine.shared.messages import edge_variance, locate
 from sticktree.engine.shared.state import DRIFT, NOISE, State, tail
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, linked
 from sticktree.tree.arrays import NULL
 
 MARGIN = 5.0  # far leaves weigh at most e⁻⁵ of one that is near
@@ -72,7 +72,7 @@ def nearest(state: State) -> int:
     return state.leaves[chosen]
 
 
-@inlined
+@linked
 def pull(state: State, leaf: int) -> float:
     """Return the largest covariance of φ at a leaf, brought up to date, with one above it."""
     locate(state, leaf)
@@ -136,7 +136,7 @@ def weigh_near(state: State, first: int, y: FloatArray, lack: float, limit: floa
     return count
 
 
-@jit
+@linked
 def find_far(
     state: State, first: int, y: FloatArray, lack: float, limit: float, point: float
 ) -> int:
@@ -153,7 +153,7 @@ def find_far(
 TINY = 1e-280  # sums of weights below this may have lost some to underflow
 
 
-@jit
+@linked
 def find_branch(state: State, y: FloatArray, lack: float, point: float) -> tuple[int, int]:
     """Return node and level of the new branch whose weight covers ``point``; (NULL, 0) if none."""
     d, node = state.scalars[DISCOUNT], state.order[0]  # the root
@@ -192,7 +192,7 @@ def find_branch(state: State, y: FloatArray, lack: float, point: float) -> tuple
         node = child
 
 
-@inlined
+@linked
 def _density(state: State, node: int, level: int, y: FloatArray, lack: float) -> float:
     """Return the density of the datum at hand on a new branch."""
     locate(state, node)
@@ -202,7 +202,7 @@ def _density(state: State, node: int, level: int, y: FloatArray, lack: float) ->
     return math.exp(log_density(state, node, level, y, tail(state, level), lack))
 
 
-@inlined
+@linked
 def _find_covariance(state: State, node: int) -> None:
     """Fill in the covariance of φ at a node with that of the leaf at hand."""
     c, top = 1.0, node
@@ -212,7 +212,7 @@ def _find_covariance(state: State, node: int) -> None:
     state.nodes[node].covariance = c * state.nodes[top].covariance
 
 
-@jit
+@linked
 def choose_exactly(state: State, y: FloatArray, lack: float, rng: RandomState) -> tuple[int, int]:
     """Choose among all leaves and new branches by their exact weights."""
     _complete(state)
@@ -233,7 +233,7 @@ def choose_exactly(state: State, y: FloatArray, lack: float, rng: RandomState) -
     return node, level
 
 
-@jit
+@linked
 def _complete(state: State) -> None:
     """Bring all nodes up to date and fill in their covariances and paths for the datum at hand."""
     if state.sizes[UNLISTED]:
@@ -249,7 +249,7 @@ def _complete(state: State) -> None:
             )
 
 
-@jit
+@linked
 def _weigh_branches(
     state: State, y: FloatArray, lack: float, rng: RandomState
 ) -> tuple[float, int, int]:
@@ -280,7 +280,7 @@ def _weigh_branches(
     return total, chosen, chosen_level
 
 
-@jit
+@linked
 def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) -> tuple[int, int]:
     """Choose among all leaves and new branches where the weights themselves are too small."""
     depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
@@ -309,7 +309,7 @@ def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) 
     return chosen, chosen_level
 
 
-@inlined
+@linked
 def log_density(
     state: State, node: int, level: int, x: FloatArray, extra: float, lack: float
 ) -> float:

@@ -20,7 +20,7 @@ from sticktree.engine.shared.messages import send
 from sticktree.engine.shared.places import log_density
 from sticktree.engine.shared.seats import settle_attached, settle_detached
 from sticktree.engine.shared.state import State, attach, detach
-from sticktree.jit import inlined, jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 
@@ -50,14 +50,14 @@ def regraft_sweep(state: State, rng: RandomState, n_moves: int) -> int:
     return moved
 
 
-@inlined
+@linked
 def _crosses(state: State, node: int, level: int) -> bool:
     """Tell whether the edge above a node, or the node itself, has a point at ``level``."""
     above = state.nodes[state.nodes[node].parent].level
     return above < level and level <= state.nodes[node].level
 
 
-@jit
+@linked
 def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
     """Let the subtree that starts at ``ceiling``, on the way down to ``top``, choose its place.
 
@@ -79,7 +79,7 @@ def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
     return 0 if same else 1
 
 
-@jit
+@linked
 def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tuple[int, int]:
     """Choose a node, or a level on the edge above it, by exact log weights."""
     d, m = state.scalars[DISCOUNT], state.nodes[top].n

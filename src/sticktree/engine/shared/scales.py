@@ -26,7 +26,7 @@ from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.shared.messages import log_determinant, receive
 from sticktree.engine.shared.state import NOISE, State, set_scales
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.model import SCALE_LIMIT
 
 LARGEST = math.log(SCALE_LIMIT)
@@ -50,7 +50,7 @@ def add_squares(state: State, quadratic: FloatArray) -> None:
                     quadratic[d, e] += state.data[i, d] * state.data[i, e] / r
 
 
-@jit
+@linked
 def log_marginal(
     state: State, squares: FloatArray, prior_shape: float, prior_rate: FloatArray
 ) -> float:
@@ -77,7 +77,7 @@ def log_marginal(
     return value
 
 
-@jit
+@linked
 def _log_det(matrix: FloatArray) -> float:
     """Return the log determinant of a positive definite matrix, by Cholesky's elimination.
 
@@ -96,7 +96,7 @@ def _log_det(matrix: FloatArray) -> float:
     return total
 
 
-@jit
+@linked
 def _log_scale(x: float, parameters: Any) -> float:
     """Return the log density of x = log v_l, where 1/v_l ~ Gamma(a, b) within the limit."""
     if not abs(x) <= LARGEST:

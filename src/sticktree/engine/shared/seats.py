@@ -21,7 +21,7 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index, list_nod
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.messages import receive, receive_path, send
 from sticktree.engine.shared.state import State
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
 from sticktree.tree.arrays import NULL
 
 
@@ -50,7 +50,7 @@ def _set_factors(state: State, node: int) -> None:
         state.nodes[node].share = opening + passing * offer
 
 
-@inlined
+@linked
 def refresh(state: State, node: int) -> None:
     """Recompute the factors of one node, after its data, children or edge have changed."""
     offers = 0.0
@@ -62,7 +62,7 @@ def refresh(state: State, node: int) -> None:
     _set_factors(state, node)
 
 
-@jit
+@linked
 def refresh_path(state: State, node: int) -> None:
     """Recompute the factors of a node and of all above it."""
     while node != NULL:
@@ -100,14 +100,14 @@ def settle(state: State) -> None:
     send(state)
 
 
-@jit
+@linked
 def settle_detached(state: State, changed: int) -> None:
     """Recompute what a `detach` has changed on the way up; ``changed`` is what it returned."""
     receive_path(state, changed)
     refresh_path(state, changed)
 
 
-@jit
+@linked
 def settle_attached(state: State, node: int, shortened: int) -> None:
     """Recompute what an `attach` has changed on the way up; ``shortened`` is what it returned."""
     if shortened != NULL:

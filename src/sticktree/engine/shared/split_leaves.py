@@ -22,7 +22,7 @@ from sticktree.engine.common.seating import choose_half, log_split
 from sticktree.engine.shared.messages import count_siblings, look_outside
 from sticktree.engine.shared.seats import settle
 from sticktree.engine.shared.state import NOISE, State, attach, detach, make_node, release_node
-from sticktree.jit import inlined, jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 SCANS = 3  # restricted Gibbs scans before the one that proposes
@@ -37,7 +37,7 @@ def split_merge_sweep(state: State, rng: RandomState, n_moves: int) -> int:
     return accepted
 
 
-@jit
+@linked
 def split_merge(state: State, rng: RandomState) -> int:
     """Propose one split or merge; return 1 if it was accepted, else 0."""
     depth = state.levels.size - 1
@@ -96,7 +96,7 @@ def split_merge(state: State, rng: RandomState) -> int:
     return 1
 
 
-@jit
+@linked
 def _other(state: State, i: int, rng: RandomState) -> tuple[int, int]:
     """Draw another datum below the same node of the last level but one; count those there are."""
     depth = state.levels.size - 1
@@ -113,7 +113,7 @@ def _other(state: State, i: int, rng: RandomState) -> tuple[int, int]:
     return chosen, n_others
 
 
-@inlined
+@linked
 def _put(state: State, t: int, side: int, sign: float, n: FloatArray, total: FloatArray) -> None:
     """Add a datum to one half, or take it away."""
     n[side] += sign
@@ -121,7 +121,7 @@ def _put(state: State, t: int, side: int, sign: float, n: FloatArray, total: Flo
         total[side, d] += sign * state.data[t, d]
 
 
-@jit
+@linked
 def _scan(
     state: State,
     members: Index,
@@ -158,7 +158,7 @@ def _scan(
     return log_probability
 
 
-@jit
+@linked
 def _evidence(
     state: State,
     n: float,
@@ -194,7 +194,7 @@ def _evidence(
     return 0.5 * value
 
 
-@jit
+@linked
 def _split(state: State, leaf: int, members: Index, side: Index, j: int) -> None:
     """Move ``j`` and the members of its half to a new sibling of the leaf."""
     depth = state.levels.size - 1
@@ -215,7 +215,7 @@ def _split(state: State, leaf: int, members: Index, side: Index, j: int) -> None
     attach(state, new, parent if state.nodes[parent].level == depth - 1 else leaf, depth - 1)
 
 
-@jit
+@linked
 def _merge(state: State, leaf: int, other: int, members: Index, j: int) -> None:
     """Move all data of ``other`` into ``leaf``."""
     for t in range(members.size):

@@ -27,7 +27,7 @@ from sticktree.engine.common.seating import (
 from sticktree.engine.shared.messages import count_siblings, look_outside
 from sticktree.engine.shared.seats import settle
 from sticktree.engine.shared.state import State, attach, detach
-from sticktree.jit import inlined, jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 SCANS = 2  # restricted Gibbs scans before the one that proposes
@@ -44,7 +44,7 @@ def node_split_sweep(state: State, rng: RandomState, n_moves: int) -> int:
     return accepted
 
 
-@inlined
+@linked
 def _point(state: State, node: int, level: int) -> int:
     """Return the node at or below the point at ``level`` on the way from the root to a node."""
     while state.nodes[state.nodes[node].parent].level >= level > 0:
@@ -52,7 +52,7 @@ def _point(state: State, node: int, level: int) -> int:
     return node if level > 0 else ROOT
 
 
-@jit
+@linked
 def node_split(state: State, level: int, rng: RandomState) -> int:
     """Propose one split or merge of nodes at ``level``; return 1 if it was accepted, else 0."""
     dimension = state.data.shape[1]
@@ -128,7 +128,7 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
     return 1
 
 
-@jit
+@linked
 def _choose_items(state: State, level: int, rng: RandomState) -> tuple[int, int, Index]:
     """Draw a subtree and another below the same node two levels up; list all that are there."""
     items = np.empty(state.sizes[ALIVE], dtype=np.int64)
@@ -156,7 +156,7 @@ def _choose_items(state: State, level: int, rng: RandomState) -> tuple[int, int,
     return i, j, items[:n_kept]
 
 
-@inlined
+@linked
 def _put(
     t: int,
     side: int,
@@ -175,7 +175,7 @@ def _put(
         half_weighted[side, d] += sign * weighted[t, d]
 
 
-@jit
+@linked
 def _scan(
     state: State,
     level: int,
@@ -219,7 +219,7 @@ def _scan(
     return log_probability
 
 
-@jit
+@linked
 def _evidence(
     state: State,
     level: int,
@@ -247,7 +247,7 @@ def _evidence(
     return 0.5 * value
 
 
-@jit
+@linked
 def _carry(state: State, level: int, members: Index, side: Index, merging: bool) -> None:
     """Hang the items of half 1 below the node of half 0, or below a new sibling of it."""
     i, j = members[members.size - 2], members[members.size - 1]

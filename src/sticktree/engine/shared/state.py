@@ -33,7 +33,7 @@ from sticktree.engine.common.links import (
     take_number,
     unlink,
 )
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
 from sticktree.tree.arrays import NULL
 
 # Places in `State.scalars` after c and d: the noise r in units of Σ, how far a centre may be off.
@@ -167,7 +167,7 @@ def empty_state(
     return state
 
 
-@inlined
+@linked
 def make_node(state: State, level: int) -> int:
     """Return the number of a new node that hangs nowhere yet."""
     node = take_number(state, level)
@@ -185,7 +185,7 @@ def make_node(state: State, level: int) -> int:
     return node
 
 
-@inlined
+@linked
 def release_node(state: State, node: int) -> None:
     """Give the number of a detached node back; the last leaf takes the slot of one that goes."""
     if state.nodes[node].level == state.levels.size - 1:
@@ -200,7 +200,7 @@ def release_node(state: State, node: int) -> None:
     give_back(state, node)
 
 
-@jit
+@linked
 def attach(state: State, node: int, at: int, level: int) -> int:
     """Hang a detached node below the point at ``level`` on the way down to node ``at``.
 
@@ -223,7 +223,7 @@ def attach(state: State, node: int, at: int, level: int) -> int:
     return shortened
 
 
-@jit
+@linked
 def detach(state: State, node: int) -> int:
     """Take a node with all below it out of the tree; a parent that no longer branches goes too.
 

@@ -11,7 +11,7 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index, TreeStat
 from sticktree.engine.common.random import RandomState, gamma, normal, uniform
 from sticktree.engine.shared.messages import edge_variance
 from sticktree.engine.shared.state import State, attach, detach, make_node, release_node
-from sticktree.jit import jit
+from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 
@@ -53,7 +53,7 @@ def draw_places(
                 above[k, d] = mean + spread * normal(rng)
 
 
-@jit
+@linked
 def _log_gamma_number(rng: RandomState, shape: float) -> float:
     """Return the log of a Gamma(shape, 1) number, which itself may be too small to write."""
     if shape < 1.0:
@@ -61,7 +61,7 @@ def _log_gamma_number(rng: RandomState, shape: float) -> float:
     return math.log(gamma(rng, shape))
 
 
-@jit
+@linked
 def _log_share(rng: RandomState, a: float, b: float) -> float:
     """Return the log of a Beta(a, b) number."""
     first, second = _log_gamma_number(rng, a), _log_gamma_number(rng, b)
