@@ -42,9 +42,9 @@ TOLERANCE = 0.02  # nats a row: the least difference of densities that matters
 OF_ERROR = 0.1  # of the standard error over rows: no smaller difference matters
 # Root mean square difference of the rows' log densities between halves, in nats. Means can agree
 # where rows do not: the halves of four chains of 200 sweeps on breast cancer differ by 0.02 in the
-# mean and by 2.1 in rows; with draws shuffled between halves, by 0.5. Of 20 short fits of iris, wine,
-# Glass, hepta and flame, all five whose mean was wrong by more than the tolerance were above the
-# limit, and two of the others.
+# mean and by 2.1 in rows; with draws shuffled between halves, by 0.5. Of 20 short fits of iris,
+# wine, Glass, hepta and flame, all five whose mean was wrong by more than the tolerance were above
+# the limit, and two of the others.
 ROWS = 0.5
 CLUSTERS = 0.9  # cophenetic correlation of the cluster trees
 DETAILS = 0.95  # correlation of the levels at which rows meet
