@@ -36,7 +36,9 @@ def log_ascent(x: float, n: float) -> float:
 
     Few factors are multiplied one by one.
     """
-    if n > FEW or x > LARGE:
+    if x > LARGE:  # the difference would be lost in rounding
+        return n * math.log(x + 0.5 * (n - 1.0))
+    if n > FEW:
         return math.lgamma(x + n) - math.lgamma(x)
     product = 1.0
     for k in range(int(n)):
