@@ -8,14 +8,14 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit kernels-shared kernels-own bench bench-scale paper docs test-floors clean
+.PHONY: demo test lint types unit compiled kernels bench bench-scale paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
 
-# Two processes compile the kernels beside style and types, so that tests find most of them cached.
+# Kernels are compiled first, on all cores: tests find most of them cached.
 test: $(VENV)/.dev ## everything that continuous integration checks
-	$(MAKE) -j2 kernels-own kernels-shared lint types
+	$(MAKE) -j2 lint types compiled
 	$(MAKE) unit
 
 lint: $(VENV)/.dev
@@ -26,8 +26,11 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 
-kernels-shared kernels-own: kernels-%: $(VENV)/.dev
-	$(BIN)/python -m tests.support.warm $*
+compiled: $(VENV)/.dev
+	$(BIN)/python -m sticktree.jit.ahead
+
+kernels: $(VENV)/.dev ## the list of kernels that are compiled ahead, from what short fits call
+	$(BIN)/python -m tests.support.kernels
 
 # Each worker has a core to itself: what runs in it should not start threads of its own.
 unit: export OMP_NUM_THREADS := 1

@@ -19,12 +19,14 @@ from benchmarks import (
     start,
     stream,
     summaries,
+    time_to_answer,
 )
 from benchmarks.measure import HEADER, Row
 
 PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
     part.__name__: part
     for part in (
+        time_to_answer.time_to_answer,
         start.imports,
         engine.processes,
         engine.engine,

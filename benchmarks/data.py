@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.measure import ROOT, Row, skipped
 from sticktree import DFPMixture, datasets
@@ -34,12 +35,18 @@ def data_folder() -> Path | None:
 
 def load(name: str) -> FloatArray:
     """Return the features of a data set, a row for each datum, NaN where a value is missing."""
+    return load_with_classes(name)[0]
+
+
+def load_with_classes(name: str) -> tuple[FloatArray, npt.NDArray[np.str_] | None]:
+    """Return the features of a data set, and the class of each row where there are classes."""
     folder = data_folder()
     there = folder if folder is not None and folder.is_dir() else None
     try:
-        return datasets.load(name, folder=there, download=False).data
+        found = datasets.load(name, folder=there, download=False)
     except MissingDataError as error:
         raise MissingDataError(error.hint) from None  # short enough for a table
+    return found.data, None if found.labels is None else np.array(found.labels)
 
 
 def on_data(name: str, what: str, measure: Callable[[FloatArray], Iterable[Row]]) -> Iterator[Row]:

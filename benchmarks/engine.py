@@ -48,7 +48,7 @@ FBM = {
     "r15": "FBM elsewhere: mixture 0.6 ms, diffusion tree 1.8 ms",
     "d31": "FBM elsewhere: mixture 3–6 ms, diffusion tree 9.5 ms",
 }
-MILLISECONDS = {"r15": 0.6, "d31": 4.5}
+MILLISECONDS = {"r15": 0.4, "d31": 2.2}
 
 
 def engine(quick: bool = False) -> Iterator[Row]:

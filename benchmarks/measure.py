@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -167,9 +169,14 @@ def busy() -> bool:
 
 
 def in_fresh_process(module: str, function: str, *arguments: object, **environment: str) -> float:
-    """Return what a function of a module gives when a new process calls it."""
+    """Return the number that a function of a module gives when a new process calls it."""
+    return float(from_fresh_process(module, function, *arguments, **environment))
+
+
+def from_fresh_process(module: str, function: str, *arguments: object, **environment: str) -> Any:
+    """Return what a function of a module gives when a new process calls it, as JSON has it."""
     call = ", ".join(map(repr, arguments))
-    program = f"from {module} import {function}; print({function}({call}))"
+    program = f"import json; from {module} import {function}; print(json.dumps({function}({call})))"
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", program],
         cwd=ROOT,
@@ -179,4 +186,4 @@ def in_fresh_process(module: str, function: str, *arguments: object, **environme
     )
     if done.returncode != 0:
         raise RuntimeError(f"{module}.{function} failed in a fresh process:\n{done.stderr}")
-    return float(done.stdout)
+    return json.loads(done.stdout)

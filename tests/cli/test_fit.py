@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -348,3 +350,32 @@ def test_a_table_is_read_once(flowers, tmp_path, told, monkeypatch):
     assert len(calls) == 1
     estimator = RunFolder.open(tmp_path).estimator
     assert estimator.feature_names_in_.tolist() == ["länge", "width (cm)", "species"]
+
+
+def test_the_first_line_is_printed_before_anything_heavy_is_loaded(flowers, tmp_path):
+    program = (
+        "import sys\nfrom sticktree.cli import main\n"
+        "class Terminal:\n"
+        "    encoding = 'utf-8'\n"
+        "    def write(self, text):\n"
+        "        heavy = {'sklearn', 'numba', 'scipy.stats', 'rich'} & sys.modules.keys()\n"
+        "        sys.__stdout__.write(f'{text}, loaded {sorted(heavy)}')\n"
+        "        sys.__stdout__.flush()\n"
+        "        raise SystemExit\n"
+        "    def flush(self): pass\n"
+        "    def isatty(self): return True\n"
+        "sys.stderr = Terminal()\n"
+        "main(sys.argv[1:])"
+    )
+    words = ["fit", str(flowers), "-o", str(tmp_path / "run"), "--drop", "plant,species,collector"]
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, check=False)
+    assert done.stdout.decode().startswith("fitting 30 rows"), done.stderr.decode()
+    assert done.stdout.decode().endswith("loaded []")
+
+
+def test_a_file_that_takes_long_to_read_is_named_before(flowers, tmp_path, told, monkeypatch):
+    from sticktree.cli import fit
+
+    monkeypatch.setattr(fit, "LONG_BYTES", 100)
+    err = told("fit", flowers, "-o", tmp_path / "run", "--label", "nobody")[2]
+    assert err.startswith(f"reading {flowers}\n")

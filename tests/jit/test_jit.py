@@ -33,11 +33,10 @@ def test_a_cache_folder_that_cannot_be_written_does_no_harm(tmp_path):
 def test_without_a_locator_the_kernel_is_compiled_all_the_same(monkeypatch):
     from sticktree.jit import cache, jit
 
-    def refuse(function):
-        raise RuntimeError("cannot cache function: no locator available for file '<stdin>'")
-
-    monkeypatch.setattr(cache, "KernelCache", refuse)
-    assert jit(lambda x: x + 1)(2) == 3
+    monkeypatch.setattr(cache.Impl, "_locator_classes", [cache.Nowhere])
+    kernel = jit(lambda x: x + 1)
+    assert kernel(2) == 3
+    assert not kernel._cache.kept
 
 
 def test_the_kernel_is_right_without_compilation():

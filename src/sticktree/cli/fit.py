@@ -13,10 +13,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
-from sticktree.cli.fit_options import LASTING, OPTIONS, PASSING, add_options, estimator_of, lasting
+from sticktree.cli.fit_options import (
+    LASTING,
+    OPTIONS,
+    PASSING,
+    add_options,
+    estimator_of,
+    lasting,
+    parameters_of,
+)
 from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 
@@ -24,6 +33,8 @@ if TYPE_CHECKING:
     from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
     from sticktree.present.findings import Findings
+
+LONG_BYTES = 1_000_000  # of a file that takes a second to read
 
 FIT_EPILOG = """\
 The folder gets plain files:
@@ -96,9 +107,9 @@ def run_fit(options: argparse.Namespace) -> None:
     for name in PASSING:
         if getattr(options, name) is not None:
             chosen[name] = getattr(options, name)
-    estimator = estimator_of(
-        chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
-    )
+    parameters_of(chosen)  # what is wrong with them is said before the file is read
+    if not options.quiet and _takes_long(options.data):
+        print(f"reading {options.data}", file=sys.stderr, flush=True)
     table = given_table(options.data, chosen, shared=options.scheduler is not None)
     if before is not None and table.source["sha256"] != before["data"]["sha256"]:
         raise ValueError(
@@ -119,6 +130,10 @@ def run_fit(options: argparse.Namespace) -> None:
         how = f" on {options.scheduler}" if options.scheduler is not None else how
         print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
         print(described(rows.columns), file=sys.stderr, flush=True)
+    # Loading scikit-learn takes a second or two: by now there is something to read.
+    estimator = estimator_of(
+        chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
+    )
     try:
         with _terminated_is_interrupted():
             _fit(estimator, rows, options)
@@ -169,6 +184,12 @@ def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | N
             f"--output {path} already holds {what}: choose another folder or pass --overwrite"
         )
     return None
+
+
+def _takes_long(data: str) -> bool:
+    """Return whether it takes a noticeable time to read a file."""
+    path = Path(data)
+    return path.is_dir() or (path.is_file() and path.stat().st_size > LONG_BYTES)
 
 
 def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:

@@ -115,9 +115,8 @@ def lasting(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
-    """Return the estimator that options ask for, its parameters checked."""
-    from sticktree.estimators.mixture import DFPMixture
+def parameters_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the estimator that options ask for, checked."""
     from sticktree.inference.candidates import Candidates
 
     model = options.get("model", "dfp")
@@ -129,11 +128,19 @@ def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
     }
     for name in given.keys() & preset.fixed.keys():
         raise ValueError(f"{NAMES[name]} has no meaning with --model {model}: leave it out")
-    estimator = DFPMixture(**{**preset.fixed, **preset.defaults, **given}, **others)
+    asked = {**preset.fixed, **preset.defaults, **given}
     with naming_options():
-        candidates = Candidates.of(checked(estimator.get_params()))
-        check_level(estimator.level, candidates.most_levels)
-    return estimator
+        usual = {name: parameter.default for name, parameter in PARAMETERS.items()}
+        candidates = Candidates.of(checked(usual | asked))
+        check_level(asked.get("level"), candidates.most_levels)
+    return asked
+
+
+def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
+    """Return the estimator that options ask for, its parameters checked."""
+    from sticktree.estimators.mixture import DFPMixture
+
+    return DFPMixture(**parameters_of(options), **others)
 
 
 def _kinds(text: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ from sticktree.data import Columns
 from sticktree.display import html
 from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
 from sticktree.fit import Fit
+from sticktree.inference.compiling import compile_for_answers
 from sticktree.inference.course import Course
 from sticktree.inference.drift import Stream
 from sticktree.inference.runner import seed_sequence
@@ -37,6 +38,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     """
 
     fit_: Fit
+    progress: bool | None
 
     # ---- what was learned ------------------------------------------------------------------------
 
@@ -334,6 +336,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         given, scaling = read_rows(self, X).values, self.fit_.training.scaling
         x = scaling.standardised(given)
+        compile_for_answers(self.fit_.model, x, self.progress)
         if n_draws is None:
             full = self.fit_.imputed(x)[None]
         else:
@@ -350,7 +353,9 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
     def _asked(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
         """Return rows that are asked about, in the units of the engine."""
-        return self.fit_.training.scaling.standardised(read_rows(self, X).values)
+        x = self.fit_.training.scaling.standardised(read_rows(self, X).values)
+        compile_for_answers(self.fit_.model, x, self.progress)
+        return x
 
     # ---- scikit-learn ----------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from sticktree.engine.draw import Draw
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.reading import is_dask, read_rows, row_names
 from sticktree.fit import Fit
+from sticktree.inference.compiling import compile_for_stream
 from sticktree.inference.drift import Batch, DriftWarning, Stream, score_batch
 from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.inference.parameters import draws_depend_on
@@ -51,6 +52,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
     training = TrainingData.of_data(scaling, x, parallel=True, names=row_names(X))
     every = label_every(len(x), n_draws, workers.n_chains)
     schedule = replace(schedule, label_every=every)
+    compile_for_stream(last.model, x, estimator.progress)
     with one_thread():
         scored = score_batch(x, last.posterior.predictive, scaling)
         runs = _followed(last, training, workers)

@@ -13,6 +13,7 @@ from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.data.training import TrainingData, label_every
 from sticktree.inference.candidates import Candidates
+from sticktree.inference.compiling import compile_for_fit
 from sticktree.inference.course import MOST_CHAINS, USUAL_CHAINS, Course
 from sticktree.inference.looking import Yardstick, look_at
 from sticktree.inference.parameters import check_level, checked
@@ -148,11 +149,16 @@ class Sampled:
 
 def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) -> Sampled:
     """Choose a model and sample its posterior, or go on where ``saver`` has it."""
-    seed, limit = seed_sequence(plan.random_state), TimeLimit(plan.max_time)
-    schedule = plan.schedule_for(training)
+    seed, schedule = seed_sequence(plan.random_state), plan.schedule_for(training)
+    some = training.some()
+    columns = training.scaling.describe(some, plan.resolution)
+    candidates = plan.candidates.models(columns, plan.level)
+    models = [model for _, model in candidates]
+    compile_for_fit(models, some, training.parallel, plan.progress)
+    limit = TimeLimit(plan.max_time)  # what is done once on a machine does not count
     with one_thread():
         with showing(plan.progress) as line:
-            chosen = _choose(training, plan, seed, limit, line)
+            chosen = _choose(candidates, some, training, plan, seed, limit, line)
         known = saver is not None and saver.exists()
         if saver is not None and known:
             chosen = chosen.as_before(saver.chosen())
@@ -206,16 +212,15 @@ class _Chosen:
 
 
 def _choose(
+    candidates: list[tuple[str, Model]],
+    some: FloatArray,
     training: TrainingData,
     plan: Plan,
     seed: np.random.SeedSequence,
     limit: TimeLimit,
     line: Line,
 ) -> _Chosen:
-    """Choose a model, if there are several."""
-    some = training.some()
-    columns = training.scaling.describe(some, plan.resolution)
-    candidates = plan.candidates.models(columns, plan.level)
+    """Choose a model by some of the rows, if there are several."""
     if len(candidates) == 1:
         return _Chosen(candidates[0][0], dict(candidates))
     n_sweeps = PILOT_SWEEPS

@@ -17,7 +17,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, check_integer, is_integer
@@ -127,6 +126,8 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(int(random_state))
     if isinstance(random_state, np.random.Generator):
         return np.random.SeedSequence(random_state.integers(2**32, size=4).tolist())
+    from sklearn.utils import check_random_state
+
     state = check_random_state(random_state)
     return np.random.SeedSequence(state.randint(2**31, size=4).tolist())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -31,8 +30,7 @@ def jit(function: Kernel) -> Kernel:
 
     compiled: Any = numba.njit(function, **OPTIONS)
     if hasattr(compiled, "enable_caching"):  # not so where compilation is switched off
-        with contextlib.suppress(RuntimeError, OSError):
-            compiled._cache = KernelCache(function)
+        compiled._cache = KernelCache(function)
     return cast(Kernel, compiled)
 
 

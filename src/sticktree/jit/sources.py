@@ -10,6 +10,7 @@ from pathlib import Path
 
 IMPORT = re.compile(r"^[ \t]*from ([\w.]+) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 PACKAGE = Path(__file__).parents[1]
+KEEPING = f"{PACKAGE.name}.jit."  # how code is kept, which does not change it
 
 
 def digest_of(module: str, file: str) -> str:
@@ -60,7 +61,7 @@ def _named(text: str) -> tuple[str, ...]:
                 yield source
                 yield from (f"{source}.{item}" for item in re.findall(r"\w+", items))
 
-    return tuple(name for name in names() if _source(name))
+    return tuple(name for name in names() if not name.startswith(KEEPING) and _source(name))
 
 
 @functools.cache

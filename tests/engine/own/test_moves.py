@@ -15,6 +15,7 @@ from sticktree import Tree
 from sticktree.engine.common.random import random_state
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.own.chain import ColumnsChain
+from sticktree.engine.own.collapsed import collapsed_sweep
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_leaves import split_merge_sweep
 from sticktree.engine.own.split_nodes import node_split_sweep
@@ -33,6 +34,11 @@ MOVES = {
     "regraft": lambda state, words: regraft_sweep(state, words, 3),
     "split_merge": lambda state, words: split_merge_sweep(state, words, 3),
     "node_split": lambda state, words: node_split_sweep(state, words, 3),
+}
+# Where all columns are Gaussian.
+COLLAPSED = {
+    "grafts": lambda state, words: collapsed_sweep(state, words, 3, 0),
+    "broods": lambda state, words: collapsed_sweep(state, words, 0, 3),
 }
 # More data, of which several sit in one leaf.
 MORE = {
@@ -121,12 +127,12 @@ def assert_stays(move, case, n_draws, n_repeats):
     [
         (name, depth, move)
         for name, depth, moves in [
-            ("gaussian", 3, ("datum", "regraft", "node_split")),
+            ("gaussian", 3, ("datum", "regraft", "node_split", *COLLAPSED)),
             ("two categories", 2, ("regraft", "node_split")),
-            ("spherical", 2, ("datum", "split_merge", "node_split")),
-            ("full", 2, MOVES),
+            ("spherical", 2, ("datum", "split_merge", "node_split", *COLLAPSED)),
+            ("full", 2, (*MOVES, *COLLAPSED)),
             ("mixed", 2, MOVES),
-            ("five", 2, ("node_split",)),
+            ("five", 2, ("node_split", "broods")),
             ("six", 1, ("datum", "split_merge")),
         ]
         for move in moves
@@ -135,7 +141,7 @@ def assert_stays(move, case, n_draws, n_repeats):
 def test_move_alone_keeps_exact_draws_exact(name, depth, move, posterior):
     case = posterior(name, depth)
     n_draws = 4_000 if len(case[2]) > 50 else 2_000
-    assert_stays(MOVES[move], case, n_draws, 4)
+    assert_stays((MOVES | COLLAPSED)[move], case, n_draws, 4)
 
 
 def shape_functions(tree, phi, setting):
@@ -153,7 +159,7 @@ def shape_functions(tree, phi, setting):
     return np.array(values, dtype=float)
 
 
-@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("move", MOVES | COLLAPSED)
 def test_move_keeps_the_prior_where_nothing_is_seen(move):
     # Exact draws are easy to come by then, of trees too large to enumerate.
     setting = replace(case_of("gaussian", 3)[0], c=0.4)
@@ -166,7 +172,7 @@ def test_move_keeps_the_prior_where_nothing_is_seen(move):
         phi = twin.sample_phi(tree, setting, rng)
         state = engine.state_of(tree, phi, data, setting)
         for _ in range(10):
-            MOVES[move](state, words)
+            (MOVES | COLLAPSED)[move](state, words)
         after = shape_functions(tree_of(state), engine.phi_of(state), setting)
         differences.append(after - shape_functions(tree, phi, setting))
     assert_mean(differences, 0.0)

@@ -16,6 +16,7 @@ from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.densities import recount
 from sticktree.engine.own.hyper import hyper_sweep
 from sticktree.engine.own.nodes import node_sweep, variance_sweep
+from sticktree.engine.own.scales import scale_sweep
 from sticktree.engine.own.state import LOG_PSI, PHI
 from tests.engine.own.test_exact import setting_of
 from tests.support.own import engine, twin
@@ -144,26 +145,61 @@ def test_phi_with_full_covariances_has_its_conditional_law(words):
         assert_law(np.array(draws)[::4, p], law)
 
 
-def test_psi_has_its_conditional_law(words):
-    # With one column Ψ is a number.
+@pytest.mark.parametrize(("shape", "rate"), [(2.5, 4.0), (2.5, 0.9), (2.5, 1e-3), (40.0, 19.9)])
+def test_the_precision_of_a_leaf_is_a_gamma_that_keeps_the_floor(shape, rate, words):
+    floor = 0.5
+    draws = np.array([engine.draw_precision(shape, rate, floor, words) for _ in range(20_000)])
+    whole = stats.gamma(shape, scale=1.0 / rate)
+    assert draws.max() <= 1.0 / floor
+    assert stats.kstest(draws, lambda x: whole.cdf(x) / whole.cdf(1.0 / floor)).pvalue > 1e-4
+
+
+@pytest.fixture
+def law_of_psi():
+    """Return data of one column, where Ψ is a number, and the law of its logarithm with φ = 0."""
     setting = replace(setting_of(("gaussian",), "full", 1), psi=np.array([[0.5]]))
     data = np.array([[0.2], [1.1], [0.1], [-0.5], [0.8]])
     x = np.linspace(-9, 6, 301)
     phi = np.zeros((FLAT.n_nodes, 1))
-    state = start(FLAT, data, setting)
     logs = []
     for point in x:
         new = replace(setting, psi=np.exp([[point]]))
         value = twin.log_likelihood(FLAT, phi, data, new) + point
         logs.append(value + stats.wishart.logpdf(np.exp(point), 2, 0.6 / 2))
-    draws = []
+    return data, setting, GridLaw(x, np.array(logs))
+
+
+@pytest.mark.parametrize("sweep", [covariance_sweep, scale_sweep])
+def test_psi_has_its_conditional_law(sweep, words, law_of_psi):
+    data, setting, law = law_of_psi
+    state, draws = start(FLAT, data, setting), []
+    state.coordinates[0, 0, PHI] = 0.0
+    engine.settle(state)
     for _ in range(6 * N_DRAWS):
-        covariance_sweep(state, words, 0.6)
+        sweep(state, words, 0.6)
         state.coordinates[0, 0, PHI] = 0.0
         engine.settle(state)
         assert state.scalars[LOG_PSI] == pytest.approx(np.log(state.psi[0, 0]))
         draws.append(state.scalars[LOG_PSI])
-    assert_law(draws[::6], GridLaw(x, np.array(logs)))
+    assert_law(draws[::6], law)
+
+
+def test_the_scale_of_psi_has_its_law_in_two_columns(words):
+    setting = setting_of(("gaussian",) * 2, "full", 1)
+    data, phi = np.where(np.isnan(PAIRS), 0.3, PAIRS), np.full((FLAT.n_nodes, 2), 0.2)
+    t = np.linspace(-8, 8, 401)
+    logs = []
+    for point in t:
+        new = replace(setting, psi=np.exp(point) * setting.psi)
+        value = twin.log_likelihood(FLAT, phi, data, new) + 3.0 * point  # of three entries
+        logs.append(value + stats.wishart.logpdf(new.psi, 3, 0.6 / 3 * np.eye(2)))
+    state, draws = engine.state_of(FLAT, phi, data, setting), []
+    for _ in range(4 * N_DRAWS):
+        scale_sweep(state, words, 0.6)
+        engine.settle(state)
+        assert state.scalars[LOG_PSI] == pytest.approx(np.linalg.slogdet(state.psi)[1])
+        draws.append(np.log(state.psi[0, 0] / setting.psi[0, 0]))
+    assert_law(draws[::4], GridLaw(t, np.array(logs)))
 
 
 def test_missing_entries_have_their_conditional_law(words):

@@ -7,6 +7,7 @@ import numpy as np
 
 from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR
 from sticktree.engine.common.sampler import tree_of
+from sticktree.engine.own.collapsed import _draw_precision
 from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.densities import recount
@@ -23,7 +24,7 @@ from sticktree.engine.own.leaves import (
 )
 from sticktree.engine.own.nodes import node_sweep
 from sticktree.engine.own.predictive import rebuild
-from sticktree.engine.own.regraft import _set_prior_weights
+from sticktree.engine.own.regraft import set_prior_weights
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI, PHI
 from sticktree.jit import jit
 from sticktree.model import Column, Model
@@ -35,6 +36,11 @@ from tests.support.own.setting import trials_of
 @jit
 def lower_gamma(a, x):
     return log_lower_gamma(a, x)
+
+
+@jit
+def draw_precision(shape, rate, floor, rng):
+    return _draw_precision(shape, rate, floor, rng)
 
 
 @jit
@@ -69,7 +75,7 @@ def constants_of(state):
 @jit
 def places_of_subtree(state, ceiling, m):
     weights = np.full(state.sizes[ALIVE], np.nan)
-    _set_prior_weights(state, ceiling, m, weights)
+    set_prior_weights(state, ceiling, m, weights)
     return weights
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move
 from sticktree.engine.common.random import random_state
+from sticktree.engine.own.collapsed import collapsed_sweep
 from sticktree.engine.own.covariances import impute
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.densities import leave_one_out, recount
@@ -65,14 +66,24 @@ class ColumnsChain(OwnNoise):
         """Return all moves of a sweep, in their order."""
         state, words, n_data = self.state, self.words, self.state.leaf.size
         n_splits = self.effort.count(8)
-        return [
+        moves = [
             Move("datum", lambda n: move_data(state, np.arange(n), words), n_data),
             Move("regraft", lambda n: regraft_sweep(state, words, n), self.effort.count(4)),
             Move("split_merge", lambda n: split_merge_sweep(state, words, n), n_splits),
             Move("node_split", lambda n: node_split_sweep(state, words, n), n_splits),
+        ]
+        if state.levels.size > 2 and self.layout.is_gaussian.all():
+            moves.append(Move("collapsed", self._move_collapsed, self.effort.count(3)))
+        return [
+            *moves,
             Move("parameters", self.move_parameters),
             Move("missing", self._move_missing),
         ]
+
+    def _move_collapsed(self, count: int) -> int:
+        """Regraft two of three times, split or merge else; φ is redrawn."""
+        n_splits = count // 3
+        return collapsed_sweep(self.state, self.words, count - n_splits, n_splits)
 
     def _move_missing(self, count: int) -> int:
         """Redraw the missing entries that full covariances need."""

@@ -22,6 +22,7 @@ from sticktree.engine.own.densities import log_likelihood
 from sticktree.engine.own.hyper import hyper_sweep, settle
 from sticktree.engine.own.layout import Layout
 from sticktree.engine.own.nodes import log_density_of_nodes, node_sweep, variance_sweep
+from sticktree.engine.own.scales import scale_sweep
 from sticktree.engine.own.state import (
     FORM,
     FULL,
@@ -49,6 +50,7 @@ class OwnNoise(Sampler):
         node_sweep(state, words)
         if state.sizes[FORM] == FULL:
             covariance_sweep(state, words, model.psi)
+            scale_sweep(state, words, model.psi)
             settle(state)
         hyper_sweep(state, words, self.layout.hyper_mean, self.layout.hyper_deviation)
         variance_sweep(state, words, *model.node_prior)

@@ -57,11 +57,11 @@ def regraft(state: State, top: int, rng: RandomState) -> int:
     cut = prune(state, top, chain)
     list_nodes(state)
     weights = np.empty(state.sizes[ALIVE])
-    _set_prior_weights(state, level, m, weights)
+    set_prior_weights(state, level, m, weights)
     if level == state.levels.size - 1:
         at = _place_leaf(state, top, cut, weights, chain, rng)
     else:
-        at = _place_node(state, top, weights, chain, rng)
+        at = place_node(state, top, weights, chain, rng)
     stayed = at == cut and state.nodes[cut].level == level - 1
     parent = grow(state, at, level - 1, chain)
     hang(state, top, parent)
@@ -71,7 +71,7 @@ def regraft(state: State, top: int, rng: RandomState) -> int:
 
 
 @linked
-def _set_prior_weights(state: State, ceiling: int, m: int, weights: FloatArray) -> None:
+def set_prior_weights(state: State, ceiling: int, m: int, weights: FloatArray) -> None:
     """Fill in the log prior weight of a place for m data below each node above ``ceiling``."""
     d = state.scalars[DISCOUNT]
     chain = chain_weights(state.levels, d, ceiling, m)
@@ -90,7 +90,7 @@ def _set_prior_weights(state: State, ceiling: int, m: int, weights: FloatArray) 
 
 
 @linked
-def _place_node(
+def place_node(
     state: State, top: int, weights: FloatArray, chain: FloatArray, rng: RandomState
 ) -> int:
     """Choose the node that an inner node hangs below, and draw what lies between."""

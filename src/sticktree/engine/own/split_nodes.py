@@ -55,13 +55,13 @@ def node_split_sweep(state: State, rng: RandomState, n_moves: int) -> int:
 @linked
 def node_split(state: State, level: int, rng: RandomState) -> int:
     """Propose one split or merge of nodes at ``level``; return 1 if it was accepted, else 0."""
-    i, j = _draw_items(state, level, rng)
+    i, j = draw_items(state, level, rng)
     if j == NULL:
         return 0
     first, second = state.nodes[i].parent, state.nodes[j].parent
     above = state.nodes[first].parent
     merging = first != second
-    members = _list_members(state, i, j)
+    members = list_members(state, i, j)
     size = state.coordinates.shape[1]
     centre = np.empty((members.size, size))
     precision = np.empty((members.size, size))
@@ -123,9 +123,9 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
     accepted = math.log(1.0 - uniform(rng)) < (-log_ratio if merging else log_ratio)
     if accepted:
         if merging:
-            _join(state, first, second, phi[2])
+            join_nodes(state, first, second, phi[2])
         else:
-            _break(state, first, members, side, phi)
+            break_node(state, first, members, side, phi)
     if level == state.levels.size - 2:
         expect(state, first)
         for t in range(members.size):
@@ -134,7 +134,7 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
 
 
 @linked
-def _draw_items(state: State, level: int, rng: RandomState) -> tuple[int, int]:
+def draw_items(state: State, level: int, rng: RandomState) -> tuple[int, int]:
     """Draw a node one level down, and another below the same node two levels up from there."""
     i, j, n_items = NOWHERE, NOWHERE, 0
     for k in range(1, state.sizes[ALIVE]):
@@ -157,7 +157,7 @@ def _draw_items(state: State, level: int, rng: RandomState) -> tuple[int, int]:
 
 
 @linked
-def _list_members(state: State, i: int, j: int) -> Index:
+def list_members(state: State, i: int, j: int) -> Index:
     """List the children of both parents, i and j last; the order does not depend on the tree."""
     first, second = state.nodes[i].parent, state.nodes[j].parent
     count = 0
@@ -276,7 +276,7 @@ def _log_likelihood(
 
 
 @linked
-def _join(state: State, first: int, second: int, phi: FloatArray) -> None:
+def join_nodes(state: State, first: int, second: int, phi: FloatArray) -> None:
     """Give all children of ``second`` to ``first``, whose φ changes."""
     state.coordinates[first, :, PHI] = phi
     while state.nodes[second].first_child != NULL:
@@ -292,7 +292,7 @@ def _join(state: State, first: int, second: int, phi: FloatArray) -> None:
 
 
 @linked
-def _break(state: State, first: int, members: Index, side: Index, phi: FloatArray) -> None:
+def break_node(state: State, first: int, members: Index, side: Index, phi: FloatArray) -> None:
     """Hang the items of half 1 below a new sibling of ``first``; both have a new φ."""
     new = make_node(state, state.nodes[first].level)
     link(state, new, state.nodes[first].parent)

@@ -89,7 +89,8 @@ def _rate_of(n: float, total: float, squares: float, u: float, kappa: float) -> 
 
 
 @inlined
-def _posterior_rate(state: State, leaf: int, d: int, u: float, kappa: float) -> float:
+def posterior_rate(state: State, leaf: int, d: int, u: float, kappa: float) -> float:
+    """Return what the data of a leaf add to the rate ab of column d, if its parent's φ is u."""
     total = state.coordinates[leaf, state.columns[d].offset, TOTAL]
     n, squares = state.entries[leaf, d, COUNT], state.entries[leaf, d, SQUARES]
     return _rate_of(n, total, squares, u, kappa)
@@ -126,7 +127,7 @@ def fit_each(state: State, leaf: int, node: int) -> None:
         state.entries[leaf, d, CENTRE] = (kappa * u + state.coordinates[leaf, at, TOTAL]) / (
             kappa + n
         )
-        b_n = a * state.hyper[SCALE, d] + _posterior_rate(state, leaf, d, u, kappa)
+        b_n = a * state.hyper[SCALE, d] + posterior_rate(state, leaf, d, u, kappa)
         a_n = a + 0.5 * n
         width = (kappa + n) / (2.0 * b_n * (kappa + n + 1.0))
         base = _half_step(a_n) + 0.5 * math.log(width / math.pi)
@@ -156,7 +157,7 @@ def _approximate(state: State, d: int, leaf: int, p: int) -> tuple[float, float]
         while state.gaussian[e] != d:
             e += 1
         b = 0.5 * state.psi[e, e] / a
-    rate = a * b + _posterior_rate(state, leaf, d, mean, kappa)
+    rate = a * b + posterior_rate(state, leaf, d, mean, kappa)
     # The precision of n observations of a parameter that itself varies as κ observations do.
     return mean, (a + 0.5 * n) / rate * kappa * n / (kappa + n)
 
@@ -218,7 +219,7 @@ def fit_together(state: State, leaf: int, node: int) -> None:
     b_n, a_n = a * state.hyper[SCALE, column], a
     for d in state.gaussian:
         u = state.coordinates[node, state.columns[d].offset, PRIOR]
-        b_n += _posterior_rate(state, leaf, d, u, kappa)
+        b_n += posterior_rate(state, leaf, d, u, kappa)
         a_n += 0.5 * state.entries[leaf, d, COUNT]
     state.nodes[leaf].power = a_n
     size = 0.5 * state.gaussian.size
@@ -273,7 +274,7 @@ def evidence_together(state: State, leaf: int, node: int) -> float:
     b_n, a_n, value = rate, a, 0.0
     for d in state.gaussian:
         n = state.entries[leaf, d, COUNT]
-        b_n += _posterior_rate(
+        b_n += posterior_rate(
             state, leaf, d, state.coordinates[node, state.columns[d].offset, PRIOR], kappa
         )
         a_n += 0.5 * n

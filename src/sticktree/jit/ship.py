@@ -1,0 +1,59 @@
+"""Filling the folder of compiled kernels that a wheel carries: ``python -m sticktree.jit.ship``.
+
+It is done in a copy of the library that is to become a wheel, with ``NUMBA_CPU_NAME`` and
+``NUMBA_CPU_FEATURES`` set to the generic processor and ``NUMBA_CACHE_DIR`` to an empty folder; see
+``packaging/wheel.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from numba import config
+from numba.core.registry import cpu_target
+
+from sticktree.jit.ahead import compile_ahead, missing
+from sticktree.jit.cache import KernelCache
+from sticktree.jit.entries import entries
+from sticktree.jit.shipped import FOLDER, GENERIC, MANIFEST, circumstances, machine
+
+
+def generic() -> dict[str, str]:
+    """Return the environment in which numba compiles for the generic processor."""
+    name, features = GENERIC[machine()]
+    signs = ",".join(f"+{feature}" for feature in features.split())
+    return {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": signs}
+
+
+def fill(folder: Path = FOLDER) -> int:
+    """Compile all kernels, and put their code into the folder; return how many there are."""
+    shutil.rmtree(folder, ignore_errors=True)
+    tasks = entries().tasks
+
+    compile_ahead(tasks, lambda done, total: print(f"compiled {done} of {total} kernels"))
+    failed = missing(tasks)
+    if failed:
+        raise RuntimeError(f"could not compile {', '.join(entry.name for entry in failed)}")
+    known = entries()
+    for entry in known.known:
+        kernel = entry.kernel
+        assert isinstance(kernel._cache, KernelCache)
+        file = kernel._cache.path(entry.signature(known.records), kernel.targetctx)
+        (folder / entry.module).mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, folder / entry.module)
+    manifest = {
+        **circumstances(),
+        "processor": cpu_target.target_context.codegen().magic_tuple(),
+        "features": GENERIC[machine()][1].split(),
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+    return len(known.known)
+
+
+if __name__ == "__main__":
+    if config.CPU_NAME is None:
+        sys.exit("set the variables of numba to the generic processor: see packaging/wheel.py")
+    print(f"{fill()} kernels in {FOLDER}")

@@ -1,0 +1,130 @@
+"""Compiling ahead: in processes, alone, once."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sticktree.jit
+
+KERNELS = """
+from sticktree.jit import jit
+
+@jit
+def twice(x):
+    return 2 * x
+
+@jit
+def four_times(x):
+    return twice(twice(x))
+"""
+LIST = {
+    "tasks": ["double", "stale"],
+    "records": {},
+    "entries": [
+        {"kernel": "sticktree.rooms:twice", "arguments": ["int64"], "size": 900, "needed": [0]},
+        {"kernel": "sticktree.rooms:twice", "arguments": ["<f8 1 C"], "size": 9, "needed": [0]},
+        {"kernel": "sticktree.rooms:four_times", "arguments": ["int64"], "size": 9, "needed": [0]},
+        {"kernel": "sticktree.rooms:gone", "arguments": ["int64"], "size": 9, "needed": [1]},
+        {"kernel": "sticktree.gone:twice", "arguments": ["int64"], "size": 9, "needed": [1]},
+        {"kernel": "sticktree.rooms:twice", "arguments": ["No-1"], "size": 9, "needed": [1]},
+    ],
+}
+PROGRAM = """
+import sys
+from sticktree.jit import ahead
+told = []
+n = ahead.compile_ahead(sys.argv[1:], lambda *words: told.append(words))
+from sticktree.rooms import twice, four_times
+here = sum(sum(kernel.stats.cache_misses.values()) for kernel in (twice, four_times))
+import gc; gc.collect()  # a pipe left open would be an error now
+print(n, here, len(told), twice(3), four_times(3))
+print(sum(sum(kernel.stats.cache_misses.values()) for kernel in (twice, four_times)))
+"""
+
+
+@pytest.fixture
+def library(tmp_path):
+    """Make a library of two kernels with our switch."""
+    place = tmp_path / "sticktree"
+    switch = Path(sticktree.jit.__file__).parent
+    shutil.copytree(switch, place / "jit", ignore=lambda *_: ["__pycache__", "shipped"])
+    (place / "__init__.py").touch()
+    (place / "rooms.py").write_text(KERNELS, encoding="utf-8")
+    (place / "jit" / "entries.json").write_text(json.dumps(LIST), encoding="utf-8")
+    return tmp_path
+
+
+def run(library, *tasks, program=PROGRAM, **environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program, *tasks],
+        capture_output=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(library),
+            "NUMBA_CACHE_DIR": str(library / "cache"),
+            "STICKTREE_COMPILERS": "2",
+            **environment,
+        },
+    )
+    assert not done.returncode, done.stderr.decode()
+    assert b"ResourceWarning" not in done.stderr
+    return list(map(int, done.stdout.split()))
+
+
+def test_processes_compile_what_is_missing_and_only_that(library):
+    # three kernels in processes, none here, told of each and of the first in advance
+    assert run(library, "double") == [3, 0, 4, 6, 12, 0]
+    assert run(library, "double") == [0, 0, 0, 6, 12, 0]
+    (mark,) = library.glob("cache/*/compiled-*")
+    code = sorted(library.glob("cache/*/*.nbc"))
+    assert len(code) == 3
+    mark.unlink()
+    assert run(library, "double") == [0, 0, 0, 6, 12, 0]
+    mark.unlink()
+    code[0].write_bytes(b"damaged")
+    assert run(library, "double") == [1, 0, 2, 6, 12, 0]
+
+
+def test_one_process_compiles_alone(library):
+    assert run(library, "double", STICKTREE_COMPILERS="0") == [3, 3, 4, 6, 12, 3]
+    assert run(library, "double") == [0, 0, 0, 6, 12, 0]
+
+
+def test_processes_that_cannot_be_started_leave_it_to_this_one(library):
+    nowhere = PROGRAM.replace("import sys\n", "import sys\nsys.executable = '/no/python'\n", 1)
+    assert run(library, "double", program=nowhere)[:2] == [3, 3]
+
+
+def test_processes_that_die_leave_it_to_this_one(library):
+    bad = PROGRAM.replace("told = []", "told = []\nahead.WORKER = '1/0'")
+    assert run(library, "double", program=bad)[:2] == [3, 3]
+
+
+def test_without_a_folder_for_the_cache_this_process_compiles(library):
+    (library / "blocked").touch()
+    program = (
+        "from sticktree.jit.cache import Impl, Nowhere\nImpl._locator_classes = [Nowhere]\n"
+        + PROGRAM
+    )
+    assert run(library, "double", program=program) == [3, 3, 4, 6, 12, 3]
+
+
+def test_lines_of_the_list_that_no_longer_hold_are_passed_over(library):
+    assert run(library, "stale", "unheard of") == [0, 0, 0, 6, 12, 2]
+
+
+def test_nothing_is_compiled_where_compilation_is_switched_off(library):
+    program = PROGRAM.partition("from sticktree.rooms")[0] + "print(n)"
+    assert run(library, "double", program=program, NUMBA_DISABLE_JIT="1") == [0]
+
+
+def test_a_script_without_a_guard_of_its_main_module_is_run_once(library):
+    script = library / "script.py"
+    script.write_text(PROGRAM + "print(7)", encoding="utf-8")
+    source = f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
+    assert run(library, "double", program=source) == [3, 0, 4, 6, 12, 0, 7]
