@@ -73,6 +73,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "sticktree.posterior.Draw",
         "sticktree.posterior.Posterior",
         "sticktree.posterior.draws.Diagnosis",
+        "sticktree.posterior.settled.Settled",
         "sticktree.posterior.loo.LeaveOneOut",
         "sticktree.posterior.loo.Stack",
         "sticktree.processes.Divergence",

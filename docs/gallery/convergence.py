@@ -43,7 +43,12 @@ mixture = DFPMixture(
 TracesDisplay.from_estimator(mixture, names=shown)
 
 # %%
-# R-hat is near 1, and every scalar has more than a hundred effective draws:
+# What two halves of the chains answer is now the same:
+
+print(textwrap.fill(mixture.diagnosis_.verdict().text, 90))
+
+# %%
+# R-hat and effective draws of every scalar are there as details:
 
 for name, r_hat in mixture.diagnosis_.r_hat.items():
     print(f"{name:15s} R-hat {r_hat:.3f}   effective draws {mixture.diagnosis_.ess[name]:5.0f}")

@@ -11,11 +11,13 @@ import sticktree.inference.fitting
 from sticktree import DFPMixture, load, save
 from sticktree.engine.shared.chain import Chain
 from sticktree.inference import looking
-from sticktree.inference.looking import Yardstick, look_at
+from sticktree.inference.looking import look_at
 from sticktree.inference.rounds import FROZEN, Lengths
 from sticktree.inference.runner import Run, Schedule, TimeLimit, sample
 from sticktree.model import Model
+from sticktree.posterior import settled as rule
 from sticktree.posterior.draws import ConvergenceWarning
+from sticktree.posterior.settled import Yardstick
 from tests.support.training import training_of
 
 MODEL = Model(np.ones(1), precision_prior=(1.0, 0.01), concentration=1.0)
@@ -46,7 +48,7 @@ def assert_same_draws(ours, theirs):
 @pytest.fixture
 def never_agree(monkeypatch):
     """Let halves of chains never agree, so that all is done that may be."""
-    monkeypatch.setattr(looking, "AGREEMENT", 2.0)
+    monkeypatch.setattr(looking, "clusters_agree", lambda r: False)
 
 
 # ---- lengths -----------------------------------------------------------------------------------
@@ -325,8 +327,8 @@ def test_densities_of_a_draw_are_computed_once(monkeypatch):
 
 @pytest.mark.parametrize("parallel", [False, True])
 def test_of_many_rows_some_are_looked_at_as_they_are(parallel, monkeypatch):
-    monkeypatch.setattr(looking, "FEW_ROWS", 10)
-    monkeypatch.setattr(looking, "SOME_ROWS", 8)
+    monkeypatch.setattr(rule, "FEW_ROWS", 10)
+    monkeypatch.setattr(rule, "SOME_ROWS", 8)
     training = training_of((rows() - 4.5) / 4.5, parallel=parallel)
     yardstick = Yardstick(training, MODEL)
     run = Run.start(training, MODEL, np.random.SeedSequence(0))

@@ -54,7 +54,7 @@ def test_tolerance_is_a_tenth_of_the_standard_error_of_the_mean():
 
 def test_densities_of_halves_are_compared_row_by_row(mixture):
     posterior = mixture.posterior_
-    yardstick = Yardstick(posterior.model, posterior.training.data)
+    yardstick = Yardstick(posterior.training, posterior.model)
     densities = [yardstick.densities(chain) for chain in posterior.chains]
     found = compared(posterior.chains, densities, yardstick, posterior.depth)
     a, b = (leave_one_out(np.array(densities[k::2]), smooth=False).pointwise for k in (0, 1))
@@ -65,7 +65,7 @@ def test_densities_of_halves_are_compared_row_by_row(mixture):
 
 def test_a_chain_whose_densities_are_elsewhere_unsettles_the_density(mixture):
     posterior = mixture.posterior_
-    yardstick = Yardstick(posterior.model, posterior.training.data)
+    yardstick = Yardstick(posterior.training, posterior.model)
     densities = [yardstick.densities(chain) for chain in posterior.chains]
     densities[1] = densities[1] - 3.0
     densities[3] = densities[3] - 3.0

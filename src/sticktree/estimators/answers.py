@@ -69,7 +69,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
     @property
     def diagnosis_(self) -> Diagnosis:
-        """R-hat and effective sample sizes."""
+        """Whether the answer is settled; R-hat and effective sample sizes."""
         return self.fit_.diagnosis
 
     @property

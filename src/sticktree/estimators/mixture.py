@@ -148,7 +148,8 @@ class DFPMixture(FittedMixture):
         Of more than 2,000,000 rows, ``tree_``, ``level_``, ``labels_`` and ``confidence_`` are
         computed when one of them is first asked for.
     diagnosis_ : Diagnosis
-        R-hat and effective sample sizes.
+        Whether density, clusters and details of the tree are settled; R-hat and effective sample
+        sizes.
     course_ : Course
         How sampling went: looks at the answer, chains that were dropped, whether time ran out.
     n_draws_, n_iter_ : int

@@ -15,7 +15,7 @@ from sticktree.data.training import TrainingData, label_every
 from sticktree.inference.candidates import Candidates
 from sticktree.inference.compiling import compile_for_fit
 from sticktree.inference.course import MOST_CHAINS, USUAL_CHAINS, Course
-from sticktree.inference.looking import Yardstick, look_at
+from sticktree.inference.looking import look_at
 from sticktree.inference.parameters import check_level, checked
 from sticktree.inference.rounds import LOOKING, Lengths, Outcome, Rounds
 from sticktree.inference.runner import (
@@ -30,6 +30,7 @@ from sticktree.inference.runner import (
 from sticktree.inference.selection import PILOT_CHAINS, PILOT_SWEEPS, Selection, select
 from sticktree.inference.showing import Line, showing, watching
 from sticktree.model import Model
+from sticktree.posterior.settled import Yardstick
 
 SECONDS_BETWEEN_SAVES = 30.0
 PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take

@@ -15,10 +15,11 @@ from typing import NamedTuple
 from sticktree.data.training import TrainingData, label_every
 from sticktree.engine.draw import Draw
 from sticktree.inference.course import MOST_CHAINS, Course, Look
-from sticktree.inference.looking import Yardstick, look_at
+from sticktree.inference.looking import look_at
 from sticktree.inference.runner import Run, Schedule, TimeLimit, Watch, sample
 from sticktree.inference.showing import Line
 from sticktree.model import Model
+from sticktree.posterior.settled import Yardstick
 
 FROZEN = 25  # sweeps in which numbers of moves are tuned; no draw before is used
 LOOKING = "looking whether the answer is stable"

@@ -205,16 +205,22 @@ class Yardstick:
 
     Parameters
     ----------
+    training : TrainingData
+        The rows of the fit.
     model : Model
         The model of the draws.
-    data : float array, shape (N, D)
-        The standardised rows of the fit.
-    rows : float array, optional
-        Some of them; by default each is left out in turn.
     """
 
-    def __init__(self, model: Model, data: FloatArray, rows: FloatArray | None = None) -> None:
-        self.model, self.data, self.rows = model, data, rows
+    def __init__(self, training: TrainingData, model: Model) -> None:
+        self.model, self.data = model, training.data
+        self.left_out = not training.parallel and training.n_data <= FEW_ROWS
+        if self.left_out:
+            self.rows = training.data
+        elif training.store is None and training.sampled is not None:
+            kept = training.sampled[1]
+            self.rows = kept[spread(range(len(kept)), SOME_ROWS)]
+        else:
+            self.rows = training.some(SOME_ROWS)
         self._known: dict[int, tuple[Draw, FloatArray]] = {}
 
     def densities(self, draws: Sequence[Draw]) -> FloatArray:
@@ -226,15 +232,14 @@ class Yardstick:
         return np.array([self._known[id(draw)][1] for draw in draws])
 
     def _computed(self, draws: Sequence[Draw]) -> FloatArray:
-        if self.rows is None:
+        if self.left_out:
             return densities_without(draws, self.model, self.data)
         return densities_of(self.rows, draws, self.model, self.data)
 
     def pooled(self, densities: Sequence[FloatArray]) -> LeaveOneOut:
-        """Return how well draws predict the rows together, from their densities at each."""
-        values = np.array(densities)
-        values = values.reshape(-1, values.shape[-1])
-        if self.rows is None:
+        """Return how well draws predict the rows together, from the densities at each of them."""
+        values = np.concatenate([np.atleast_2d(found) for found in densities])
+        if self.left_out:
             return leave_one_out(values[None], smooth=False)
         return LeaveOneOut.of_rows(logsumexp(values, axis=0) - np.log(len(values)))
 
@@ -267,20 +272,13 @@ def settled(
     level : int, optional
         The level of the flat clusters; without it, these are not compared.
     """
-    yardstick = None if training is None else _yardstick(model, training)
+    yardstick = None
     densities: list[FloatArray] = []
-    if yardstick is not None and min(map(len, chains), default=0):
-        densities = [yardstick.densities(spread(chain, LOOKED_AT)) for chain in chains]
+    if training is not None and min(map(len, chains), default=0):
+        yardstick = Yardstick(training, model)
+        if len(yardstick.rows):
+            densities = [yardstick.densities(spread(chain, LOOKED_AT)) for chain in chains]
     return compared(chains, densities, yardstick, model.depth, level)
-
-
-def _yardstick(model: Model, training: TrainingData) -> Yardstick | None:
-    if not training.parallel and 0 < training.n_data <= FEW_ROWS:
-        return Yardstick(model, training.data)
-    rows = training.data if training.sampled is None else training.sampled[1]
-    if not len(rows):
-        return None
-    return Yardstick(model, training.data, rows[spread(range(len(rows)), SOME_ROWS)])
 
 
 def compared(
