@@ -72,9 +72,9 @@ def test_looks_after_the_end_change_nothing():
 
 def test_people_are_told_what_happened():
     (said,) = Course((RESTLESS, SETTLED)).words()
-    assert said == "The answer was stable after 4 chains of 100 sweeps."
+    assert said == "Mean density and clusters were stable after 4 chains of 100 sweeps."
     (said, stuck) = Course((replace(SPLIT, stuck=(2,)),)).words()
-    assert said == "The answer was not stable after 3 chains of 100 sweeps."
+    assert said == "Mean density and clusters were not stable after 3 chains of 100 sweeps."
     assert stuck.startswith("Chain 3 was stuck: after 100 sweeps")
     (late,) = Course(max_time=1.5, out_of_time=True).words()
     assert "max_time = 1.5 s" in late

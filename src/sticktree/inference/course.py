@@ -136,9 +136,9 @@ class Course:
             last = self.looks[-1]
             what = f"{len(last.left)} chains of {last.n_sweeps} sweeps"
             if last.settled:
-                said.append(f"The answer was stable after {what}.")
+                said.append(f"Mean density and clusters were stable after {what}.")
             else:
-                said.append(f"The answer was not stable after {what}.")
+                said.append(f"Mean density and clusters were not stable after {what}.")
         for k, n_sweeps in self.stuck.items():
             said.append(
                 f"Chain {k + 1} was stuck: after {n_sweeps} sweeps it predicted far worse than the "

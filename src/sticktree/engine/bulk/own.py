@@ -125,7 +125,7 @@ class OwnBulkChain(OwnNoise, BulkChain):
         if n_leaves < (old.nodes.size - SPARE) // (self.model.depth + 1) - 1:
             return
         new, made = self._new_state(2 * n_leaves), int(old.sizes[MADE])
-        for name in ("nodes", "order", "coordinates", "entries"):
+        for name in ("nodes", "order", "coordinates", "entries", "leaves", "twigs", "place"):
             getattr(new, name)[:made] = getattr(old, name)[:made]
         for name in ("sizes", "levels", "scalars", "variance", "hyper", "psi"):
             getattr(new, name)[...] = getattr(old, name)

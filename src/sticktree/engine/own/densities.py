@@ -13,8 +13,8 @@ import numpy as np
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.links import (
     ALIVE,
-    DISCOUNT,
     FREE,
+    LEAVES,
     MADE,
     ROOT,
     UNLISTED,
@@ -24,33 +24,45 @@ from sticktree.engine.common.links import (
     list_nodes,
 )
 from sticktree.engine.common.random import RandomState
-from sticktree.engine.own.datum import (
+from sticktree.engine.own.branches import (
+    bound_branch,
     draw_chain,
     draw_place,
-    enter,
     lend,
-    opening,
+    propose_branch,
     set_paths,
-    take_out,
+    set_reach,
 )
+from sticktree.engine.own.datum import enter, hold, release, take_out
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.kinds.dispatch import constants
-from sticktree.engine.own.leaves import clear, count, has_gaps, log_evidence, log_predictive
+from sticktree.engine.own.leaves import (
+    clear,
+    count,
+    has_gaps,
+    log_evidence,
+    log_predictive,
+)
+from sticktree.engine.own.places import WEIGHT, chance, weigh_near
 from sticktree.engine.own.state import (
     COUNT,
     FORM,
     FULL,
+    NOWHERE,
     OUTER,
     SPARE,
     SQUARES,
     TOTAL,
+    TWIGS,
     State,
 )
-from sticktree.engine.own.structure import make_node
+from sticktree.engine.own.structure import list_data, make_node
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
+UNSEEN = 23.0  # what weighs less than e⁻²³ of the rest is left out of a density
+FAINT = 7.0  # what weighs less than e⁻⁷ needs one such draw
 
 
 @jit
@@ -58,6 +70,8 @@ def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -
     """Replace the tree of a state by a full one whose nodes keep their numbers."""
     state.sizes[FREE] = NULL
     state.sizes[MADE] = 0
+    state.sizes[LEAVES] = 0
+    state.sizes[TWIGS] = 0
     for node in range(parent.size):
         made = make_node(state, int(level[node]))
         if node != ROOT:
@@ -66,6 +80,7 @@ def load_tree(state: State, parent: IntArray, level: IntArray, leaf: IntArray) -
         state.leaf[i] = leaf[i]
         add_data(state, int(leaf[i]), 1)
     list_nodes(state)
+    list_data(state)
 
 
 @jit
@@ -78,6 +93,7 @@ def recount(state: State) -> None:
     for i in range(state.leaf.size):
         count(state, state.leaf[i], i, 1.0)
     settle(state)
+    list_data(state)
 
 
 @jit
@@ -121,16 +137,30 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
     n_data = state.leaf.size
     out = np.empty(n_data)
     chain = np.empty((state.levels.size, state.coordinates.shape[1]))
-    row = np.empty(raw.shape[1])
+    way, row = np.empty_like(chain), np.empty(raw.shape[1])
+    set_reach(state)
     for i in range(n_data):
-        old, cut = take_out(state, i, chain)
-        if state.sizes[UNLISTED]:
-            list_nodes(state)
-        row[:] = state.data[i]
-        state.data[i] = raw[i]
-        out[i] = weigh_all(state, i, rng, FRESH)
-        state.data[i] = row
-        enter(state, i, old if cut < 0 else cut, chain)
+        imputed = False
+        for d in range(row.size):
+            row[d] = state.data[i, d]
+            imputed |= math.isnan(raw[i, d]) and not math.isnan(row[d])
+        gaps, cut = imputed or has_gaps(state, i), NOWHERE
+        old, value, is_out = hold(state, i, gaps)
+        if old == NULL:
+            cut = take_out(state, i, chain)
+        if imputed:
+            for d in range(row.size):
+                state.data[i, d] = raw[i, d]
+            if old != NULL:
+                value = log_predictive(state, old, i, gaps, -math.inf)
+        out[i] = weigh_all(state, i, gaps, old, value, way, rng)
+        if imputed:
+            for d in range(row.size):
+                state.data[i, d] = row[d]
+        if old == NULL:
+            enter(state, i, cut, chain)
+        else:
+            release(state, i, is_out)
     if state.sizes[UNLISTED]:
         list_nodes(state)
     recount(state)
@@ -151,35 +181,41 @@ def log_likelihood(state: State) -> float:
 
 
 @linked
-def weigh_all(state: State, i: int, rng: RandomState, n_fresh: int) -> float:
+def weigh_all(
+    state: State,
+    i: int,
+    gaps: bool,
+    old: int,
+    value: float,
+    chain: FloatArray,
+    rng: RandomState,
+) -> float:
     """Return the log predictive density of a datum that is not in the tree, over all places.
 
-    Branches with inner nodes of their own are averaged over ``n_fresh`` draws.
+    ``old`` and ``value`` are as in `weigh_near`. Branches with inner nodes of their own are
+    averaged over some draws.
     """
-    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
-    gaps = has_gaps(state, i)
+    n_near, best, _ = weigh_near(state, i, gaps, old, value, UNSEEN)
+    total = 0.0
+    for k in range(n_near):
+        total += state.weight[k, WEIGHT]
+    if state.levels.size == 2:
+        return best + math.log(total)
+    around, largest = bound_branch(state, i, gaps)
+    if largest < best - UNSEEN:
+        return best + math.log(total)
     fresh = set_paths(state)
-    largest, total = -math.inf, 0.0
-    chain = np.empty((state.levels.size, state.coordinates.shape[1]))
-    for k in range(state.sizes[ALIVE] + (n_fresh if fresh > 0.0 else 0)):
-        if k < state.sizes[ALIVE]:
-            node = state.order[k]
-            if state.nodes[node].level < depth - 1:
-                continue
-            weight = state.nodes[node].path
-            if state.nodes[node].level < depth:
-                weight *= opening(state, node, d)
+    n_draws = FRESH if largest > best - FAINT else 1
+    for _ in range(n_draws):
+        place, least = draw_place(state, fresh, rng), best - UNSEEN - largest
+        value = propose_branch(state, i, gaps, around, place, chain, least, rng) + largest
+        weight = fresh / n_draws
+        if value > best:
+            total = total * math.exp(best - value) + weight
+            best = value
         else:
-            weight = fresh / n_fresh
-            draw_chain(state, draw_place(state, fresh, rng), chain, rng)
-            node = lend(state, 0, chain)
-        value = math.log(weight) + log_predictive(state, node, i, gaps, largest - 50.0)
-        if value > largest:
-            total = total * math.exp(largest - value) + 1.0
-            largest = value
-        else:
-            total += math.exp(value - largest)
-    return largest + math.log(total)
+            total += weight * math.exp(value - best)
+    return best + math.log(total)
 
 
 @jit
@@ -193,7 +229,7 @@ def weigh_rows(
     be in the tree. As many branches as there are spare rows stand for those with inner nodes of
     their own.
     """
-    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    depth = state.levels.size - 1
     fresh = set_paths(state)
     size = SPARE - 1 if fresh > 0.0 else 0
     for k in range(state.sizes[ALIVE]):
@@ -206,9 +242,7 @@ def weigh_rows(
         at = state.order[k]
         if state.nodes[at].level < depth - 1:
             continue
-        node[c], level[c], leaf[c], weight[c] = at, state.nodes[at].level, at, state.nodes[at].path
-        if level[c] < depth:
-            weight[c] *= opening(state, at, d)
+        node[c], level[c], leaf[c], weight[c] = at, state.nodes[at].level, at, chance(state, at)
         c += 1
     for k in range(size - c):
         at = draw_place(state, fresh, rng)

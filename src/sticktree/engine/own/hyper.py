@@ -13,6 +13,7 @@ from sticktree.engine.own.kinds.dispatch import constants
 from sticktree.engine.own.kinds.dispatch import expect as expect_column
 from sticktree.engine.own.leaves import expect, part_evidence, renew, set_empty
 from sticktree.engine.own.state import SHAPE, State
+from sticktree.engine.own.structure import list_ends
 from sticktree.jit import jit, linked
 
 
@@ -54,6 +55,7 @@ def hyper_sweep(state: State, rng: RandomState, mean: FloatArray, deviation: Flo
 def settle(state: State) -> None:
     """Recompute all that depends on φ and the hyper-parameters."""
     depth = state.levels.size - 1
+    list_ends(state)
     set_empty(state)
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]

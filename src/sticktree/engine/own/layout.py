@@ -11,7 +11,17 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ROOT
 from sticktree.engine.own.kinds import CODES, LIKELIHOODS
-from sticktree.engine.own.state import COLUMN, DIAG, FULL, LEVEL, NODE, SPARE, SPHERICAL, State
+from sticktree.engine.own.state import (
+    COLUMN,
+    DIAG,
+    FULL,
+    LEVEL,
+    NODE,
+    SPARE,
+    SPHERICAL,
+    STEPS,
+    State,
+)
 from sticktree.model import Column, Model
 from sticktree.tree.arrays import NULL
 
@@ -96,6 +106,16 @@ def empty_state(data: FloatArray, model: Model) -> State:
         gaussian=gaussian,
         psi=model.psi * np.eye(gaussian.size if full else 0),
         matrices=np.zeros(matrices),
+        leaves=np.zeros(room, dtype=np.int64),
+        twigs=np.zeros(room, dtype=np.int64),
+        place=np.zeros(room, dtype=np.int64),
+        first=np.full(room, NULL, dtype=np.int64),
+        beside=np.full((n_data, 2), NULL, dtype=np.int64),
+        near=np.empty(room, dtype=np.int64),
+        weight=np.empty((room, 2)),
+        steps=np.full((n_columns, STEPS), np.nan),
+        reach=np.empty((depth, coordinates, 2)),
+        work=np.empty((2, n_columns)),
     )
     for link in ("parent", "first_child", "next_sibling", "previous_sibling"):
         state.nodes[link] = NULL

@@ -3,6 +3,7 @@
     put            let a datum in or out
     renew          its predictive density, after its parent's φ or a hyper-parameter has changed
     log_predictive of a datum, given those in the leaf
+    log_within     of a datum that is in the leaf, given the others
     log_evidence   of all data in the leaf
 
 A leaf is any row of the state's arrays: one of the tree, a spare one, or that of a node of the last
@@ -19,13 +20,16 @@ from sticktree.engine.own.kinds.gaussian import (
     evidence_together,
     fit_each,
     fit_together,
-    log_lower_gamma,
+    log_t_each,
     log_t_together,
+    log_t_within,
 )
 from sticktree.engine.own.kinds.wishart import (
     factorise,
     fit_t,
+    log_largest_t,
     log_t,
+    log_t_inside,
     update,
     wishart_evidence,
 )
@@ -37,13 +41,12 @@ from sticktree.engine.own.state import (
     FORM,
     FULL,
     GAUSSIAN,
-    KAPPA,
     OUTER,
-    POWER,
     PRIOR,
     ROOT_OF,
     SPHERICAL,
     SQUARES,
+    STEPS,
     TOTAL,
     WIDTH,
     State,
@@ -70,6 +73,21 @@ def clear(state: State, leaf: int) -> None:
 
 
 @linked
+def add_sums(state: State, leaf: int, other: int) -> None:
+    """Add the sums of another leaf to those of a leaf."""
+    for d in range(state.columns.size):
+        state.entries[leaf, d, COUNT] += state.entries[other, d, COUNT]
+        state.entries[leaf, d, SQUARES] += state.entries[other, d, SQUARES]
+    for p in range(state.coordinates.shape[1]):
+        state.coordinates[leaf, p, TOTAL] += state.coordinates[other, p, TOTAL]
+    if state.sizes[FORM] == FULL:
+        size = state.gaussian.size
+        for e in range(size):
+            for g in range(e + 1):
+                state.matrices[leaf, OUTER, e, g] += state.matrices[other, OUTER, e, g]
+
+
+@linked
 def expect(state: State, node: int) -> None:
     """Turn φ of a node of the last inner level into what its leaves expect, itself included."""
     for d in range(state.columns.size):
@@ -79,9 +97,9 @@ def expect(state: State, node: int) -> None:
 
 @linked
 def has_gaps(state: State, i: int) -> bool:
-    """Tell whether a datum misses an entry."""
+    """Tell whether a datum misses a Gaussian entry."""
     gaps = False
-    for d in range(state.columns.size):
+    for d in state.gaussian:
         gaps |= math.isnan(state.data[i, d])
     return gaps
 
@@ -122,9 +140,12 @@ def renew(state: State, leaf: int) -> None:
 
 @linked
 def set_empty(state: State) -> None:
-    """Recompute the last spare row: what all empty leaves have in common."""
+    """Recompute the last spare row: what all empty leaves have in common; forget the table."""
     empty = state.nodes.size - 1
     state.nodes[empty].level = state.levels.size - 2
+    for d in range(state.columns.size):
+        for k in range(STEPS):
+            state.steps[d, k] = math.nan
     for d in state.gaussian:
         state.coordinates[empty, state.columns[d].offset, PRIOR] = 0.0
     clear(state, empty)
@@ -163,60 +184,75 @@ def _fit(state: State, leaf: int) -> None:
 def log_predictive(state: State, leaf: int, i: int, gaps: bool, least: float) -> float:
     """Return the log predictive density of a datum at a leaf that does not contain it.
 
-    Entries that are missing, which ``gaps`` says there are, are left out. Each column takes
-    something off the largest value that there could be: once it is below ``least`` the rest is not
-    looked at, and what is returned is below it, too.
+    Entries that are missing are left out; ``gaps`` says whether there are Gaussian ones. Each
+    column takes something off the largest value that there could be: once it is below ``least`` the
+    rest is not looked at, and what is returned is below it, too.
     """
-    form = state.sizes[FORM]
-    value = state.nodes[leaf].base
-    if form == FULL and state.gaussian.size > 0:
-        value = log_t(state, leaf, i, gaps, least)
-    elif form == SPHERICAL and state.gaussian.size > 0:
-        value = log_t_together(state, leaf, i, gaps)
-    elif gaps:
-        for d in range(state.columns.size):
-            if math.isnan(state.data[i, d]) and state.columns[d].kind == GAUSSIAN:
-                value -= state.entries[leaf, d, BASE]
-    node = giver(state, leaf)
+    value = 0.0
+    if state.gaussian.size > 0:
+        form = state.sizes[FORM]
+        if form == DIAG:
+            value = log_t_each(state, leaf, i, gaps, least)
+        elif form == FULL:
+            value = log_t(state, leaf, i, gaps, least)
+        else:
+            value = log_t_together(state, leaf, i, gaps)
+        if state.gaussian.size == state.columns.size:
+            return value
+    return value + predict_others(state, leaf, i, 0.0, least - value)
+
+
+@linked
+def log_within(state: State, leaf: int, i: int, gaps: bool) -> float:
+    """Return the log predictive density of a datum at its own leaf, given all others there.
+
+    NaN is returned where that takes a leaf without the datum.
+    """
+    value = 0.0
+    if state.gaussian.size > 0:
+        form = state.sizes[FORM]
+        if form == DIAG:
+            value = log_t_within(state, leaf, i, gaps)
+        elif form == FULL and not gaps:
+            value = log_t_inside(state, leaf, i)
+        else:
+            return math.nan
+        if state.gaussian.size == state.columns.size:
+            return value
+    return value + predict_others(state, leaf, i, 1.0, -math.inf)
+
+
+@linked
+def predict_others(state: State, leaf: int, i: int, inside: float, least: float) -> float:
+    """Return the log density of all that is not Gaussian; see `log_predictive`."""
+    value, node = 0.0, giver(state, leaf)
     for d in range(state.columns.size):
-        y = state.data[i, d]
-        if gaps and math.isnan(y):
-            continue
-        if state.columns[d].kind != GAUSSIAN:
-            value += predict(state, d, leaf, node, i)
-        elif form == DIAG:
-            width = state.entries[leaf, d, WIDTH]
-            square = 1.0 + width * (y - state.entries[leaf, d, CENTRE]) ** 2
-            power = state.entries[leaf, d, POWER]
-            value -= power * math.log(square)
-            if state.columns[d].floor > 0.0:
-                kappa = state.hyper[KAPPA, d] + state.entries[leaf, d, COUNT]
-                b_n = 0.5 * kappa / ((kappa + 1.0) * width)
-                value += log_lower_gamma(power, b_n * square / state.columns[d].floor)
         if value < least:
-            break
-    return value
-
-
-@inlined
-def log_predictive_plain(state: State, leaf: int, i: int, least: float) -> float:
-    """Return the same where `is_plain`, without a function to call."""
-    value, d = state.nodes[leaf].base, 0
-    while d < state.columns.size and value >= least:
-        off = state.data[i, d] - state.entries[leaf, d, CENTRE]
-        square = 1.0 + state.entries[leaf, d, WIDTH] * off * off
-        value -= state.entries[leaf, d, POWER] * math.log(square)
-        d += 1
+            return -math.inf
+        if state.columns[d].kind != GAUSSIAN and not math.isnan(state.data[i, d]):
+            value += predict(state, d, leaf, node, i, inside)
     return value
 
 
 @linked
-def is_plain(state: State) -> bool:
-    """Tell whether all columns are Gaussian, with variances of their own and without floors."""
-    plain = state.sizes[FORM] == DIAG and state.gaussian.size == state.columns.size
-    for d in range(state.columns.size):
-        plain &= state.columns[d].floor == 0.0
-    return plain
+def log_largest(state: State, i: int, gaps: bool) -> float:
+    """Return a bound on the log density of a datum at any empty leaf; it is never above that."""
+    empty, form = state.nodes.size - 1, state.sizes[FORM]
+    value = state.nodes[empty].base
+    if gaps and state.gaussian.size > 0:
+        if form == FULL:
+            return log_largest_t(state, empty, i)
+        there = 0
+        for d in state.gaussian:
+            if math.isnan(state.data[i, d]):
+                value -= state.entries[empty, d, BASE]
+            else:
+                there += 1
+        if form == SPHERICAL:
+            power = state.nodes[empty].power
+            whole = power + 0.5 * state.gaussian.size
+            value += math.lgamma(power + 0.5 * there) - math.lgamma(whole)
+    return value
 
 
 @linked

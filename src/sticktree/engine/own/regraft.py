@@ -16,7 +16,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, add_data, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, integer, normal
 from sticktree.engine.common.seating import chain_weights, log_rising
-from sticktree.engine.own.datum import draw_chain
+from sticktree.engine.own.branches import draw_chain
 from sticktree.engine.own.leaves import expect, log_evidence
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, State
 from sticktree.engine.own.structure import grow, hang, prune

@@ -19,7 +19,6 @@ from sticktree.engine.common.links import (
     DISCOUNT,
     UNLISTED,
     Index,
-    give_back,
     link,
     list_nodes,
     unlink,
@@ -34,7 +33,7 @@ from sticktree.engine.common.seating import (
 from sticktree.engine.own.kinds.dispatch import approximate
 from sticktree.engine.own.leaves import expect, log_evidence, renew
 from sticktree.engine.own.state import NOWHERE, PHI, SPARE, State
-from sticktree.engine.own.structure import make_node
+from sticktree.engine.own.structure import give_up, make_node
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
@@ -285,7 +284,7 @@ def join_nodes(state: State, first: int, second: int, phi: FloatArray) -> None:
         link(state, child, first)
         state.nodes[first].n += state.nodes[child].n
     unlink(state, second)
-    give_back(state, second)
+    give_up(state, second)
     state.nodes[second].n = 0
     state.sizes[UNLISTED] = 1
     list_nodes(state)

@@ -1,8 +1,8 @@
 """The state of a chain: a full tree, φ at its inner nodes, and what each leaf knows of its data.
 
-Every leaf has a node at each level above it. A node of the last level but one stands, by its own
-row of the leaf arrays, for an empty leaf below it: what a datum on a new leaf would find. A few
-rows past the tree are spare: they serve leaves and chains of nodes that are only proposed.
+Every leaf has a node at each level above it. A node of the last level but one, a twig, stands, by
+its own row of the leaf arrays, for an empty leaf below it: what a datum on a new leaf would find.
+A few rows past the tree are spare: they serve leaves and chains of nodes that are only proposed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ GAUSSIAN = 0  # the code of Gaussian columns, which may belong together; see kin
 DIAG, SPHERICAL, FULL = range(3)
 KAPPA, SHAPE, SCALE = range(3)  # rows of `State.hyper`
 LOG_PSI = 2  # place of log |Ψ| in `State.scalars`, after c and d
-FORM = 6  # place of the form of the Gaussian columns in `State.sizes`
+TWIGS, FORM = 4, 6  # places of the number of twigs and of the form of the Gaussian columns in
+# `State.sizes`
 # Of `State.coordinates`: φ of an inner node; what one of the last inner level gives its leaves as
 # pseudo-counts or centre; and of a leaf the sum of its entries, or the number of each category.
 PHI, PRIOR, TOTAL = range(3)
@@ -34,6 +35,7 @@ PHI, PRIOR, TOTAL = range(3)
 COUNT, SQUARES, CENTRE, WIDTH, POWER, BASE = range(6)
 # Of `State.matrices`: the sum of y yᵀ of a leaf, and the Cholesky factor of its scale matrix.
 OUTER, ROOT_OF = range(2)
+STEPS = 256  # leaves of fewer data find some of their constants in a table
 # Rows past the tree: auxiliary nodes, or the halves of a leaf and both together; and last, the
 # empty leaf that stands for all.
 SPARE = 9
@@ -53,7 +55,7 @@ NODE = np.dtype(
         ("previous_sibling", np.int64),
         ("path", np.float64),  # probability, or its log, that the datum at hand comes by
         ("base", np.float64),  # the largest log density of a complete datum at a leaf
-        ("power", np.float64),  # of the Gaussian columns together, if they share a variance
+        ("power", np.float64),  # of the Gaussian columns together, or the least of theirs
         ("log_det", np.float64),  # of the scale matrix of a leaf, if full
     ]
 )
@@ -90,3 +92,13 @@ class State(Addressed):
     gaussian: Index  # (G,) the Gaussian columns
     psi: FloatArray  # (G, G) Ψ if full, else empty
     matrices: FloatArray  # (M, 2, G, G) OUTER and ROOT_OF if full, else empty
+    leaves: Index  # (M,) the leaves, in no order
+    twigs: Index  # (M,) the nodes of the last inner level, in no order
+    place: Index  # (M,) where a leaf or twig stands in its list
+    first: Index  # (M,) a datum of each leaf, or NULL
+    beside: Index  # (N, 2) the data before and after each one in its leaf, or NULL
+    near: Index  # (M,) places that the datum at hand may choose
+    weight: FloatArray  # (M, 2) log density and weight of each
+    steps: FloatArray  # (D, STEPS) part of the log density at a leaf's centre, by its COUNT; NaN
+    reach: FloatArray  # (L, P, 2) of the steps from each level to the twigs; see branches.py
+    work: FloatArray  # (2, D) for what is needed for a moment

@@ -1,9 +1,14 @@
-"""Changes to the full tree: chains of only children come and go with their one leaf or subtree."""
+"""Changes to the full tree: chains of only children come and go with their one leaf or subtree.
+
+Leaves and twigs are listed, and so are the data of every leaf, for moves that look for them.
+"""
 
 from __future__ import annotations
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import (
+    ALIVE,
+    LEAVES,
     ROOT,
     UNLISTED,
     give_back,
@@ -13,8 +18,9 @@ from sticktree.engine.common.links import (
     unlink,
 )
 from sticktree.engine.own.leaves import clear, expect, renew
-from sticktree.engine.own.state import PHI, State
-from sticktree.jit import jit, linked
+from sticktree.engine.own.state import PHI, TWIGS, State
+from sticktree.jit import inlined, jit, linked
+from sticktree.tree.arrays import NULL
 
 
 @linked
@@ -22,7 +28,83 @@ def make_node(state: State, level: int) -> int:
     """Return the number of a new node that hangs nowhere yet."""
     node = take_number(state, level)
     clear(state, node)
+    state.first[node] = NULL
+    enlist(state, node)
     return node
+
+
+@inlined
+def enlist(state: State, node: int) -> None:
+    """List a new leaf or twig."""
+    level = state.nodes[node].level
+    if level == state.levels.size - 1:
+        state.place[node] = state.sizes[LEAVES]
+        state.leaves[state.sizes[LEAVES]] = node
+        state.sizes[LEAVES] += 1
+    elif level == state.levels.size - 2:
+        state.place[node] = state.sizes[TWIGS]
+        state.twigs[state.sizes[TWIGS]] = node
+        state.sizes[TWIGS] += 1
+
+
+@linked
+def give_up(state: State, node: int) -> None:
+    """Give the number of a node that hangs nowhere back, and strike it off the lists."""
+    level, place = state.nodes[node].level, state.place[node]
+    if level == state.levels.size - 1:
+        state.sizes[LEAVES] -= 1
+        last = state.leaves[state.sizes[LEAVES]]
+        state.leaves[place] = last
+        state.place[last] = place
+    elif level == state.levels.size - 2:
+        state.sizes[TWIGS] -= 1
+        last = state.twigs[state.sizes[TWIGS]]
+        state.twigs[place] = last
+        state.place[last] = place
+    give_back(state, node)
+
+
+@linked
+def list_ends(state: State) -> None:
+    """List leaves and twigs in the order of the tree, whatever came and went before."""
+    state.sizes[LEAVES] = 0
+    state.sizes[TWIGS] = 0
+    for k in range(state.sizes[ALIVE]):
+        enlist(state, state.order[k])
+
+
+@linked
+def list_data(state: State) -> None:
+    """List the data of every leaf, in their order."""
+    for k in range(state.sizes[LEAVES]):
+        state.first[state.leaves[k]] = NULL
+    for i in range(state.leaf.size - 1, -1, -1):
+        if state.leaf[i] != NULL:
+            sit(state, i, state.leaf[i])
+
+
+@inlined
+def sit(state: State, i: int, leaf: int) -> None:
+    """List a datum with those of a leaf; sums and counts must follow."""
+    after = state.first[leaf]
+    state.leaf[i] = leaf
+    state.beside[i, 0], state.beside[i, 1] = NULL, after
+    if after != NULL:
+        state.beside[after, 0] = i
+    state.first[leaf] = i
+
+
+@inlined
+def rise(state: State, i: int) -> None:
+    """Strike a datum off the list of its leaf."""
+    before, after = state.beside[i, 0], state.beside[i, 1]
+    if before == NULL:
+        state.first[state.leaf[i]] = after
+    else:
+        state.beside[before, 1] = after
+    if after != NULL:
+        state.beside[after, 0] = before
+    state.leaf[i] = NULL
 
 
 @linked
@@ -42,7 +124,7 @@ def prune(state: State, node: int, chain: FloatArray) -> int:
         below = state.nodes[top].first_child
         for p in range(state.coordinates.shape[1]):
             chain[state.nodes[top].level, p] = state.coordinates[top, p, PHI]
-        give_back(state, top)
+        give_up(state, top)
         top = below
     return stays
 
@@ -88,5 +170,5 @@ def join_leaves(state: State, gone: int) -> None:
     """Take a leaf away that has a sibling; the counts must follow."""
     unlink(state, gone)
     state.nodes[gone].n = 0
-    give_back(state, gone)
+    give_up(state, gone)
     list_nodes(state)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.logarithms import log_ascent
 from sticktree.engine.own.kinds.kind import (
     Cells,
     ColumnKind,
@@ -72,23 +73,26 @@ def _evidence(here: Here, coordinates: FloatArray, leaf: int, node: int) -> floa
 
 @inlined
 def _log_choices(y: float, trials: float) -> float:
-    return math.lgamma(trials + 1.0) - math.lgamma(y + 1.0) - math.lgamma(trials - y + 1.0)
+    return log_ascent(1.0, trials) - log_ascent(1.0, y) - log_ascent(1.0, trials - y)
 
 
 @inlined
 def _predict(
-    here: Here, coordinates: FloatArray, leaf: int, node: int, y: float, trials: float
+    here: Here,
+    coordinates: FloatArray,
+    leaf: int,
+    node: int,
+    y: float,
+    trials: float,
+    inside: float,
 ) -> float:
-    total = coordinates[leaf, here.at, TOTAL]
+    total = coordinates[leaf, here.at, TOTAL] - inside * y
     first = coordinates[node, here.at, PRIOR] + total
     second = here.kappa - coordinates[node, here.at, PRIOR] + here.squares - total
     return (
-        math.lgamma(first + y)
-        - math.lgamma(first)
-        + math.lgamma(second + trials - y)
-        - math.lgamma(second)
-        + math.lgamma(first + second)
-        - math.lgamma(first + second + trials)
+        log_ascent(first, y)
+        + log_ascent(second, trials - y)
+        - log_ascent(first + second, trials)
         + _log_choices(y, trials)
     )
 

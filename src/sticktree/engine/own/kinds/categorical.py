@@ -78,11 +78,17 @@ def _evidence(here: Here, coordinates: FloatArray, leaf: int, node: int) -> floa
 
 @inlined
 def _predict(
-    here: Here, coordinates: FloatArray, leaf: int, node: int, y: float, trials: float
+    here: Here,
+    coordinates: FloatArray,
+    leaf: int,
+    node: int,
+    y: float,
+    trials: float,
+    inside: float,
 ) -> float:
     p = here.at + int(y)
     return math.log(
-        (coordinates[leaf, p, TOTAL] + coordinates[node, p, PRIOR]) / (here.n + here.kappa)
+        (coordinates[leaf, p, TOTAL] - inside + coordinates[node, p, PRIOR]) / (here.n + here.kappa)
     )
 
 

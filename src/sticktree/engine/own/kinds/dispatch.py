@@ -22,6 +22,10 @@ HERE = """\
     )
 """
 OF_LEAF = HERE.format(n="state.entries[leaf, d, COUNT]", squares="state.entries[leaf, d, SQUARES]")
+WITHOUT = HERE.format(
+    n="state.entries[leaf, d, COUNT] - inside",
+    squares="state.entries[leaf, d, SQUARES] - inside * trials",
+)
 OF_NODE = HERE.format(n="0.0", squares="0.0")
 UNLESS_EMPTY = """\
     if state.entries[leaf, d, COUNT] == 0.0:
@@ -83,10 +87,10 @@ evidence = linked(
 predict = inlined(
     _chain(
         "predict",
-        "leaf, node, i",
+        "leaf, node, i, inside",
         "0.0",
-        OF_LEAF + TRIALS,
-        "here, state.coordinates, leaf, node, state.data[i, d], trials",
+        TRIALS + WITHOUT,
+        "here, state.coordinates, leaf, node, state.data[i, d], trials, inside",
     )
 )
 constants = linked(_chain("constants", "", "0.0"))

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincinv
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.logarithms import bound_log
 from sticktree.engine.own.kinds.kind import (
     Cells,
     ColumnKind,
@@ -41,17 +42,18 @@ from sticktree.engine.own.state import (
     SHAPE,
     SPHERICAL,
     SQUARES,
+    STEPS,
     TOTAL,
     WIDTH,
     State,
 )
-from sticktree.engine.own.state import GAUSSIAN as CODE
 from sticktree.jit import inlined, linked
 
 if TYPE_CHECKING:
     from sticktree.engine.common.links import Index
 
 PRECISION = 1e-15
+CANCELLED = 1e-7  # share of a rate that must be left, when a datum is taken off, to be exact
 
 
 # ---- one column ----------------------------------------------------------------------------------
@@ -118,9 +120,8 @@ def _evidence(here: Here, coordinates: FloatArray, leaf: int, node: int) -> floa
 @linked
 def fit_each(state: State, leaf: int, node: int) -> None:
     """Recompute the predictive t of every column, each with a variance of its own."""
-    for d in range(state.columns.size):
-        if state.columns[d].kind != CODE:
-            continue
+    least = math.inf
+    for d in state.gaussian:
         at, n = state.columns[d].offset, state.entries[leaf, d, COUNT]
         kappa, a, floor = state.hyper[KAPPA, d], state.hyper[SHAPE, d], state.columns[d].floor
         u = state.coordinates[node, at, PRIOR]
@@ -130,13 +131,85 @@ def fit_each(state: State, leaf: int, node: int) -> None:
         b_n = a * state.hyper[SCALE, d] + posterior_rate(state, leaf, d, u, kappa)
         a_n = a + 0.5 * n
         width = (kappa + n) / (2.0 * b_n * (kappa + n + 1.0))
-        base = _half_step(a_n) + 0.5 * math.log(width / math.pi)
+        base = _known_step(state, d, n, a_n) + 0.5 * math.log(width / math.pi)
         if floor > 0.0:
             base -= log_lower_gamma(a_n, b_n / floor)
         state.entries[leaf, d, WIDTH] = width
         state.entries[leaf, d, POWER] = a_n + 0.5
         state.entries[leaf, d, BASE] = base
         state.nodes[leaf].base += base
+        least = min(least, a_n + 0.5)
+    state.nodes[leaf].power = least
+
+
+@linked
+def log_t_each(state: State, leaf: int, i: int, gaps: bool, least: float) -> float:
+    """Return the log predictive density of Gaussian columns, each with a variance of its own.
+
+    What is below ``least`` need not be exact: with p the least of all powers, the density is at
+    most base − p log Π (1 + width · (y − centre)²).
+    """
+    value, power = state.nodes[leaf].base, state.nodes[leaf].power
+    if gaps:
+        for d in state.gaussian:
+            if math.isnan(state.data[i, d]):
+                value -= state.entries[leaf, d, BASE]
+    if value < least:
+        return -math.inf
+    product = 1.0
+    for d in state.gaussian:
+        y = state.data[i, d]
+        if gaps and math.isnan(y):
+            continue
+        off = y - state.entries[leaf, d, CENTRE]
+        product *= 1.0 + state.entries[leaf, d, WIDTH] * off * off
+        if value - power * bound_log(product) < least:
+            return -math.inf
+    for d in state.gaussian:
+        y = state.data[i, d]
+        if gaps and math.isnan(y):
+            continue
+        off = y - state.entries[leaf, d, CENTRE]
+        width, power = state.entries[leaf, d, WIDTH], state.entries[leaf, d, POWER]
+        square = 1.0 + width * off * off
+        value -= power * math.log(square)
+        floor = state.columns[d].floor
+        if floor > 0.0:
+            kappa = state.hyper[KAPPA, d] + state.entries[leaf, d, COUNT]
+            b_n = 0.5 * kappa / ((kappa + 1.0) * width)
+            value += log_lower_gamma(power, b_n * square / floor)
+    return value
+
+
+@linked
+def log_t_within(state: State, leaf: int, i: int, gaps: bool) -> float:
+    """Return the same of a datum that is in the leaf, given all others there.
+
+    With c and b_n those of the leaf as it is, and off = y − c, the others have the rate
+    b = b_n − ½ κ_n/(κ_n − 1) off², and 1 + width · (y − centre)² without the datum is b_n/b. Where
+    little is left of b, it is not exact enough: then NaN is returned.
+    """
+    value, peak = 0.0, 1.0
+    for d in state.gaussian:
+        y = state.data[i, d]
+        if gaps and math.isnan(y):
+            continue
+        n, a_n = state.entries[leaf, d, COUNT], state.entries[leaf, d, POWER] - 0.5
+        kappa = state.hyper[KAPPA, d] + n
+        off = y - state.entries[leaf, d, CENTRE]
+        b_n = 0.5 * kappa / ((kappa + 1.0) * state.entries[leaf, d, WIDTH])
+        b = b_n - 0.5 * kappa / (kappa - 1.0) * off * off
+        if not b > CANCELLED * b_n:
+            return math.nan
+        value += _known_step(state, d, n - 1.0, a_n - 0.5) + a_n * math.log(b / b_n)
+        peak *= (kappa - 1.0) / (2.0 * math.pi * kappa * b)
+        if not 1e-250 < peak < 1e250:
+            value += 0.5 * math.log(peak)
+            peak = 1.0
+        floor = state.columns[d].floor
+        if floor > 0.0:
+            value += log_lower_gamma(a_n, b_n / floor) - log_lower_gamma(a_n - 0.5, b / floor)
+    return value + 0.5 * math.log(peak)
 
 
 @inlined
@@ -160,6 +233,17 @@ def _approximate(state: State, d: int, leaf: int, p: int) -> tuple[float, float]
     rate = a * b + posterior_rate(state, leaf, d, mean, kappa)
     # The precision of n observations of a parameter that itself varies as κ observations do.
     return mean, (a + 0.5 * n) / rate * kappa * n / (kappa + n)
+
+
+@inlined
+def _known_step(state: State, d: int, n: float, a_n: float) -> float:
+    """Return log Γ(a_n + ½) − log Γ(a_n) of a column of n entries, from the table if there."""
+    if n >= STEPS:
+        return _half_step(a_n)
+    k = int(n)
+    if math.isnan(state.steps[d, k]):
+        state.steps[d, k] = _half_step(a_n)
+    return state.steps[d, k]
 
 
 @inlined

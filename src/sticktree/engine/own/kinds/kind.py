@@ -48,8 +48,10 @@ class Kernels(NamedTuple):
     # (coordinates, entries, at, d, leaf, y, trials, sign): add an entry to the sums of a leaf
     add: Any
     evidence: Any  # (here, coordinates, leaf, node): log marginal likelihood of a leaf's entries
-    # (here, coordinates, leaf, node, y, trials): log density of one more entry. None for Gaussian
-    # columns, whose predictive is kept ready for each leaf; see leaves.py.
+    # (here, coordinates, leaf, node, y, trials, inside): log density of one more entry, or where
+    # ``inside`` is 1 and not 0, of one that is in the leaf, given the others: n and squares are
+    # theirs, TOTAL is not. None for Gaussian columns, whose predictive is kept ready for each leaf;
+    # see leaves.py.
     predict: Any
     constants: Any  # (state, d): what all data add to the log likelihood wherever they sit
     approximate: Any  # (state, d, leaf, p): centre and precision of φ, for proposals only

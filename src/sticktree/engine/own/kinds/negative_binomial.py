@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.logarithms import log_ascent
 from sticktree.engine.own.kinds.kind import (
     TINY,
     ColumnKind,
@@ -66,21 +67,28 @@ def _evidence(here: Here, coordinates: FloatArray, leaf: int, node: int) -> floa
 
 @inlined
 def _predict(
-    here: Here, coordinates: FloatArray, leaf: int, node: int, y: float, trials: float
+    here: Here,
+    coordinates: FloatArray,
+    leaf: int,
+    node: int,
+    y: float,
+    trials: float,
+    inside: float,
 ) -> float:
-    first = coordinates[node, here.at, PRIOR] + coordinates[leaf, here.at, TOTAL]
+    total = coordinates[leaf, here.at, TOTAL] - inside * y
+    first = coordinates[node, here.at, PRIOR] + total
     r = here.a
     second = here.kappa - coordinates[node, here.at, PRIOR] + here.n * r
+    both = first + second
     return (
-        math.lgamma(first + y)
-        - math.lgamma(first)
+        log_ascent(first, y)
         + math.lgamma(second + r)
         - math.lgamma(second)
-        + math.lgamma(first + second)
-        - math.lgamma(first + second + y + r)
-        + math.lgamma(y + r)
-        - math.lgamma(r)
-        - math.lgamma(y + 1.0)
+        + math.lgamma(both)
+        - math.lgamma(both + r)
+        - log_ascent(both + r, y)
+        + log_ascent(r, y)
+        - log_ascent(1.0, y)
     )
 
 

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.logarithms import log_ascent
 from sticktree.engine.own.kinds.kind import (
     TINY,
     ColumnKind,
@@ -60,14 +61,20 @@ def _evidence(here: Here, coordinates: FloatArray, leaf: int, node: int) -> floa
 
 @inlined
 def _predict(
-    here: Here, coordinates: FloatArray, leaf: int, node: int, y: float, trials: float
+    here: Here,
+    coordinates: FloatArray,
+    leaf: int,
+    node: int,
+    y: float,
+    trials: float,
+    inside: float,
 ) -> float:
-    first = coordinates[node, here.at, PRIOR] + coordinates[leaf, here.at, TOTAL]
+    total = coordinates[leaf, here.at, TOTAL] - inside * y
+    first = coordinates[node, here.at, PRIOR] + total
     rate = here.kappa + here.n
     return (
-        math.lgamma(first + y)
-        - math.lgamma(first)
-        - math.lgamma(y + 1.0)
+        log_ascent(first, y)
+        - log_ascent(1.0, y)
         + first * math.log(rate / (rate + 1.0))
         - y * math.log(rate + 1.0)
     )

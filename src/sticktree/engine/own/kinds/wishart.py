@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.logarithms import bound_log
 from sticktree.engine.own.state import (
     CENTRE,
     COUNT,
@@ -26,17 +27,23 @@ from sticktree.engine.own.state import (
     PRIOR,
     ROOT_OF,
     SHAPE,
+    STEPS,
     TOTAL,
     WIDTH,
     State,
 )
-from sticktree.jit import linked
+from sticktree.jit import inlined, linked
+
+CANCELLED = 1e-7  # share of a determinant that must be left, when a datum is taken off, to be exact
 
 
 @linked
 def cholesky(matrix: FloatArray, factor: FloatArray) -> float:
-    """Fill in the lower Cholesky factor of a matrix; return its log determinant."""
-    log_det = 0.0
+    """Fill in the lower Cholesky factor of a matrix; return its log determinant.
+
+    The factor may take the place of the matrix.
+    """
+    log_det, det = 0.0, 1.0
     size = matrix.shape[0]
     for i in range(size):
         for j in range(i + 1):
@@ -44,12 +51,15 @@ def cholesky(matrix: FloatArray, factor: FloatArray) -> float:
             for k in range(j):
                 value -= factor[i, k] * factor[j, k]
             if i == j:
+                det *= max(value, 1e-300)
                 factor[i, i] = math.sqrt(max(value, 1e-300))
-                log_det += 2.0 * math.log(factor[i, i])
             else:
                 factor[i, j] = value / factor[j, j]
                 factor[j, i] = 0.0
-    return log_det
+        if not 1e-150 < det < 1e150:
+            log_det += math.log(det)
+            det = 1.0
+    return log_det + math.log(det)
 
 
 @linked
@@ -58,26 +68,24 @@ def factorise(state: State, leaf: int, node: int) -> None:
     size = state.gaussian.size
     n = state.entries[leaf, state.gaussian[0], COUNT]
     kappa = state.hyper[KAPPA, state.gaussian[0]]
-    matrix = np.empty((size, size))
+    scale = 1.0 / (kappa + n)
     for e in range(size):
-        first = state.columns[state.gaussian[e]].offset
+        at = state.columns[state.gaussian[e]].offset
+        state.work[0, e] = u = state.coordinates[node, at, PHI]
+        state.work[1, e] = kappa * u + state.coordinates[leaf, at, TOTAL]
+    for e in range(size):
+        # Σ y yᵀ + κ u uᵀ − (κ + n) μ_n μ_nᵀ, where μ_n = (κu + Σy)/(κ + n).
+        first, second = kappa * state.work[0, e], scale * state.work[1, e]
         for g in range(e + 1):
-            second = state.columns[state.gaussian[g]].offset
-            # Σ y yᵀ + κ u uᵀ − (κ + n) μ_n μ_nᵀ, where μ_n = (κu + Σy)/(κ + n).
-            left = (
-                kappa * state.coordinates[node, first, PHI] + state.coordinates[leaf, first, TOTAL]
-            )
-            right = (
-                kappa * state.coordinates[node, second, PHI]
-                + state.coordinates[leaf, second, TOTAL]
-            )
-            matrix[e, g] = (
+            state.matrices[leaf, ROOT_OF, e, g] = (
                 state.psi[e, g]
                 + state.matrices[leaf, OUTER, e, g]
-                + kappa * state.coordinates[node, first, PHI] * state.coordinates[node, second, PHI]
-                - left * right / (kappa + n)
+                + first * state.work[0, g]
+                - second * state.work[1, g]
             )
-    state.nodes[leaf].log_det = cholesky(matrix, state.matrices[leaf, ROOT_OF])
+    state.nodes[leaf].log_det = cholesky(
+        state.matrices[leaf, ROOT_OF], state.matrices[leaf, ROOT_OF]
+    )
 
 
 @linked
@@ -89,35 +97,39 @@ def update(state: State, leaf: int, i: int, sign: float) -> bool:
     # The mean before it came, or with it still in; (κ + n)/(κ + n ± 1) weighs the outer product.
     before = kappa + n - sign
     weight = math.sqrt(before / (kappa + n))
-    x = np.empty(size)
     for e in range(size):
-        x[e] = weight * (
+        state.work[0, e] = weight * (
             state.data[i, state.gaussian[e]] - state.entries[leaf, state.gaussian[e], CENTRE]
         )
-    if not _update_factor(state.matrices[leaf, ROOT_OF], x, sign):
-        return False
-    log_det = 0.0
-    for e in range(size):
-        log_det += 2.0 * math.log(state.matrices[leaf, ROOT_OF, e, e])
-    state.nodes[leaf].log_det = log_det
-    return True
+    return _update_factor(state, leaf, sign)
 
 
 @linked
-def _update_factor(factor: FloatArray, x: FloatArray, sign: float) -> bool:
-    """Change F Fᵀ by ± x xᵀ; x is used up. Return False if the result is not positive definite."""
-    size = x.size
+def _update_factor(state: State, leaf: int, sign: float) -> bool:
+    """Change F Fᵀ of a leaf by ± x xᵀ, where x is in ``work`` and used up.
+
+    Return False if the result is not positive definite.
+    """
+    size, change = state.gaussian.size, 1.0
     for k in range(size):
-        before = factor[k, k]
-        square = before * before + sign * x[k] * x[k]
-        if square <= 1e-10 * before * before:
+        before, x = state.matrices[leaf, ROOT_OF, k, k], state.work[0, k]
+        ratio = x / before
+        square = 1.0 + sign * ratio * ratio
+        if square <= 1e-10:
             return False
-        now = math.sqrt(square)
-        cosine, sine = now / before, x[k] / before
-        factor[k, k] = now
+        cosine = math.sqrt(square)
+        inverse = 1.0 / cosine
+        sine = ratio
+        change *= square
+        state.matrices[leaf, ROOT_OF, k, k] = before * cosine
         for i in range(k + 1, size):
-            factor[i, k] = (factor[i, k] + sign * sine * x[i]) / cosine
-            x[i] = cosine * x[i] - sine * factor[i, k]
+            now = (state.matrices[leaf, ROOT_OF, i, k] + sign * sine * state.work[0, i]) * inverse
+            state.matrices[leaf, ROOT_OF, i, k] = now
+            state.work[0, i] = cosine * state.work[0, i] - sine * now
+        if not 1e-150 < change < 1e150:
+            state.nodes[leaf].log_det += math.log(change)
+            change = 1.0
+    state.nodes[leaf].log_det += math.log(change)
     return True
 
 
@@ -130,23 +142,37 @@ def fit_t(state: State, leaf: int, node: int) -> None:
         at = state.columns[d].offset
         centre = kappa * state.coordinates[node, at, PRIOR] + state.coordinates[leaf, at, TOTAL]
         state.entries[leaf, d, CENTRE] = centre / (kappa + state.entries[leaf, d, COUNT])
+    for e in range(size):
+        state.entries[leaf, state.gaussian[e], WIDTH] = 1.0 / state.matrices[leaf, ROOT_OF, e, e]
     n = state.entries[leaf, column, COUNT]
-    degrees = 2.0 * state.hyper[SHAPE, column] + n
-    state.nodes[leaf].power = 0.5 * (degrees + size)
-    state.nodes[leaf].base = _log_peak(state, leaf, size, state.nodes[leaf].log_det)
+    state.nodes[leaf].power = state.hyper[SHAPE, column] + 0.5 * (n + size)
+    state.nodes[leaf].base = _known_peak(state, n) - 0.5 * state.nodes[leaf].log_det
+
+
+@inlined
+def _known_peak(state: State, n: float) -> float:
+    """Return `_log_peak` of all columns for a leaf of n data, from the table if it is there."""
+    size = state.gaussian.size
+    if n >= STEPS:
+        return _log_peak(state, n, size)
+    k, column = int(n), state.gaussian[0]
+    if math.isnan(state.steps[column, k]):
+        state.steps[column, k] = _log_peak(state, n, size)
+    return state.steps[column, k]
 
 
 @linked
-def _log_peak(state: State, leaf: int, there: int, log_det: float) -> float:
-    """Return the log density of the predictive t of some of the columns at its centre."""
+def _log_peak(state: State, n: float, there: int) -> float:
+    """Return the log density of the predictive t of some of the columns at its centre.
+
+    The leaf has n data, and a scale matrix of determinant 1.
+    """
     column = state.gaussian[0]
-    n = state.entries[leaf, column, COUNT]
     kappa, degrees = state.hyper[KAPPA, column] + n, 2.0 * state.hyper[SHAPE, column] + n
     return (
         math.lgamma(0.5 * (degrees + there))
         - math.lgamma(0.5 * degrees)
         + 0.5 * there * math.log(kappa / ((kappa + 1.0) * math.pi))
-        - 0.5 * log_det
     )
 
 
@@ -158,27 +184,51 @@ def log_t(state: State, leaf: int, i: int, gaps: bool, least: float) -> float:
     """
     if gaps:
         return _log_t_of_part(state, leaf, i)
-    size, column = state.gaussian.size, state.gaussian[0]
+    column = state.gaussian[0]
     kappa = state.hyper[KAPPA, column] + state.entries[leaf, column, COUNT]
     shrink = kappa / (kappa + 1.0)
     value, power = state.nodes[leaf].base, state.nodes[leaf].power
     if value < least:
         return -math.inf
     square = 0.0
-    limit = math.expm1(min((value - least) / power, 700.0)) / shrink
-    # The width of each column has no other use here.
-    for e in range(size):
-        d = state.gaussian[e]
-        residual = state.data[i, d] - state.entries[leaf, d, CENTRE]
-        for g in range(e):
-            solved = state.entries[leaf, state.gaussian[g], WIDTH]
-            residual -= state.matrices[leaf, ROOT_OF, e, g] * solved
-        residual /= state.matrices[leaf, ROOT_OF, e, e]
-        state.entries[leaf, d, WIDTH] = residual
-        square += residual * residual
-        if square > limit:
+    for e in range(state.gaussian.size):
+        square += _residual(state, leaf, i, e) ** 2
+        if value - power * bound_log(1.0 + shrink * square) < least:
             return -math.inf
     return value - power * math.log1p(shrink * square)
+
+
+@linked
+def log_t_inside(state: State, leaf: int, i: int) -> float:
+    """Return the same of a datum that is in the leaf, given all others there.
+
+    With q = xᵀ Ψ_n⁻¹ x, x = y − centre, the determinant of the others' matrix is that of Ψ_n times
+    1 − q κ_n/(κ_n − 1). Where little is left of it, it is not exact enough: then NaN is returned.
+    """
+    column, size = state.gaussian[0], state.gaussian.size
+    n = state.entries[leaf, column, COUNT]
+    kappa = state.hyper[KAPPA, column] + n
+    square = 0.0
+    for e in range(size):
+        square += _residual(state, leaf, i, e) ** 2
+    left = 1.0 - square * kappa / (kappa - 1.0)
+    if not left > CANCELLED:
+        return math.nan
+    power = state.nodes[leaf].power - 0.5
+    peak = _known_peak(state, n - 1.0) - 0.5 * state.nodes[leaf].log_det
+    return peak + (power - 0.5) * math.log(left)
+
+
+@inlined
+def _residual(state: State, leaf: int, i: int, e: int) -> float:
+    """Return entry e of F⁻¹ (y − centre), given those before it."""
+    d = state.gaussian[e]
+    residual = state.data[i, d] - state.entries[leaf, d, CENTRE]
+    for g in range(e):
+        residual -= state.matrices[leaf, ROOT_OF, e, g] * state.work[0, g]
+    residual *= state.entries[leaf, d, WIDTH]
+    state.work[0, e] = residual
+    return residual
 
 
 @linked
@@ -203,8 +253,22 @@ def _log_t_of_part(state: State, leaf: int, i: int) -> float:
     n = state.entries[leaf, state.gaussian[0], COUNT]
     kappa = state.hyper[KAPPA, state.gaussian[0]] + n
     power = 0.5 * (2.0 * state.hyper[SHAPE, state.gaussian[0]] + n + there)
-    peak = _log_peak(state, leaf, there, log_det)
+    peak = _log_peak(state, n, there) - 0.5 * log_det
     return peak - power * math.log1p(kappa / (kappa + 1.0) * square)
+
+
+@linked
+def log_largest_t(state: State, leaf: int, i: int) -> float:
+    """Return the log density of what is there of a datum, were it at the centre of a leaf."""
+    there = 0
+    for d in state.gaussian:
+        there += not math.isnan(state.data[i, d])
+    if there == 0:
+        return 0.0
+    factor = np.empty((there, there))
+    log_det = cholesky(_observed_part(state, leaf, i, there), factor)
+    n = state.entries[leaf, state.gaussian[0], COUNT]
+    return _log_peak(state, n, there) - 0.5 * log_det
 
 
 @linked
