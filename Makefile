@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit compiled kernels bench bench-scale paper docs test-floors clean
+.PHONY: demo test lint types unit compiled kernels bench bench-scale wheel test-wheel paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -43,6 +43,13 @@ bench: $(VENV)/.dev ## speed against peers in the same process
 
 bench-scale: $(VENV)/.dev ## the parallel sampler's targets, up to ten million rows; a quarter of an hour
 	$(BIN)/python -m benchmarks scale
+
+# The kernels of this system and Python, compiled for a generic processor, are in the wheel.
+wheel: $(VENV)/.dev ## a wheel that carries compiled kernels, in dist
+	$(BIN)/python packaging/wheel.py --output dist
+
+test-wheel: wheel ## install it into an empty environment, and see that nothing is compiled
+	$(BIN)/python packaging/check_wheel.py dist/sticktree-*-none-*.whl
 
 paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in paper/results
 	$(BIN)/sticktree reproduce all -o paper/results

@@ -44,8 +44,8 @@ def plain_wheel(folder: Path) -> Path:
     return wheel
 
 
-def compile_into(copy: Path, cache: Path) -> None:
-    """Compile all kernels of an unpacked wheel into it."""
+def compile_into(copy: Path, cache: Path, tasks: list[str]) -> None:
+    """Compile the kernels of an unpacked wheel into it."""
     sys.path.insert(0, str(copy))
     from sticktree.jit.ship import generic
 
@@ -56,7 +56,8 @@ def compile_into(copy: Path, cache: Path) -> None:
         "PYTHONDONTWRITEBYTECODE": "1",
         "NUMBA_CACHE_DIR": str(cache),
     }
-    subprocess.run([sys.executable, "-m", "sticktree.jit.ship"], check=True, env=environment)
+    ship = [sys.executable, "-m", "sticktree.jit.ship", *tasks]
+    subprocess.run(ship, check=True, env=environment)
 
 
 def pack(copy: Path, folder: Path) -> Path:
@@ -86,15 +87,22 @@ def pack(copy: Path, folder: Path) -> Path:
 
 def main() -> None:
     """Build."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--output", type=Path, default=ROOT / "dist", metavar="FOLDER")
+    parser.add_argument(
+        "--tasks",
+        nargs="*",
+        default=[],
+        metavar="TASK",
+        help="only what these need, such as 'fit shared gibbs' [everything in entries.json]",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         copy = work / "copy"
         with zipfile.ZipFile(plain_wheel(work)) as archive:
             archive.extractall(copy)
-        compile_into(copy, work / "cache")
+        compile_into(copy, work / "cache", options.tasks)
         wheel = pack(copy, options.output)
     print(f"{wheel} ({wheel.stat().st_size / 1e6:.1f} MB)")
 

@@ -1,39 +1,13 @@
 """Compiling ahead: in processes, alone, once."""
 
-import json
 import os
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import sticktree.jit
+from tests.support.library import make_library
 
-KERNELS = """
-from sticktree.jit import jit
-
-@jit
-def twice(x):
-    return 2 * x
-
-@jit
-def four_times(x):
-    return twice(twice(x))
-"""
-LIST = {
-    "tasks": ["double", "stale"],
-    "records": {},
-    "entries": [
-        {"kernel": "sticktree.rooms:twice", "arguments": ["int64"], "size": 900, "needed": [0]},
-        {"kernel": "sticktree.rooms:twice", "arguments": ["<f8 1 C"], "size": 9, "needed": [0]},
-        {"kernel": "sticktree.rooms:four_times", "arguments": ["int64"], "size": 9, "needed": [0]},
-        {"kernel": "sticktree.rooms:gone", "arguments": ["int64"], "size": 9, "needed": [1]},
-        {"kernel": "sticktree.gone:twice", "arguments": ["int64"], "size": 9, "needed": [1]},
-        {"kernel": "sticktree.rooms:twice", "arguments": ["No-1"], "size": 9, "needed": [1]},
-    ],
-}
 PROGRAM = """
 import sys
 from sticktree.jit import ahead
@@ -49,14 +23,7 @@ print(sum(sum(kernel.stats.cache_misses.values()) for kernel in (twice, four_tim
 
 @pytest.fixture
 def library(tmp_path):
-    """Make a library of two kernels with our switch."""
-    place = tmp_path / "sticktree"
-    switch = Path(sticktree.jit.__file__).parent
-    shutil.copytree(switch, place / "jit", ignore=lambda *_: ["__pycache__", "shipped"])
-    (place / "__init__.py").touch()
-    (place / "rooms.py").write_text(KERNELS, encoding="utf-8")
-    (place / "jit" / "entries.json").write_text(json.dumps(LIST), encoding="utf-8")
-    return tmp_path
+    return make_library(tmp_path)
 
 
 def run(library, *tasks, program=PROGRAM, **environment):

@@ -21,6 +21,7 @@ _find_far = places.find_far
 _gamma = random.gamma
 _gumbel = random.gumbel
 _integer = random.integer
+_list_rows = split_leaves._list_rows
 _log_density = places.log_density
 _log_discount = concentration._log_discount
 _log_factor = concentration._log_factor
@@ -28,6 +29,7 @@ _log_scale = scales._log_scale
 _look_outside = messages.look_outside
 _measure = places.measure
 _normal = random.normal
+_other = split_leaves._other
 _push = partition.push
 _reach = places.reach
 _regraft = regrafts.regraft
@@ -37,6 +39,7 @@ _take_out = datum._take_out
 _uniform = random.uniform
 _weigh_leaf = places.weigh_leaf
 _weigh_near = places.weigh_near
+_weights_by_size = split_leaves._weights_by_size
 
 
 @jit
@@ -100,6 +103,11 @@ def integer(*arguments):
 
 
 @jit
+def list_rows(*arguments):
+    return _list_rows(*arguments)
+
+
+@jit
 def log_density(*arguments):
     return _log_density(*arguments)
 
@@ -132,6 +140,11 @@ def measure(*arguments):
 @jit
 def normal(*arguments):
     return _normal(*arguments)
+
+
+@jit
+def other(*arguments):
+    return _other(*arguments)
 
 
 @jit
@@ -177,3 +190,8 @@ def weigh_leaf(*arguments):
 @jit
 def weigh_near(*arguments):
     return _weigh_near(*arguments)
+
+
+@jit
+def weights_by_size(*arguments):
+    return _weights_by_size(*arguments)

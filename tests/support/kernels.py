@@ -16,6 +16,7 @@ import sticktree.jit
 from sticktree.jit.entries import Entries, Entry, describe, entries, write
 
 SHORT = {"n_chains": 2, "n_warmup": 3, "n_draws": 4, "random_state": 0, "progress": False}
+AUTO = {"random_state": 0, "progress": False}
 
 
 class Recorder:
@@ -96,7 +97,7 @@ def record(recorder):
     for noise, gaps in product(("shared", "own"), (False, True)):
         data, of = rows(gaps=gaps), f"{noise}{' gaps' if gaps else ''}"
         recorder.task = f"choose {of}"
-        DFPMixture(leaf_noise=noise, depth=3, **SHORT).fit(data)
+        DFPMixture(leaf_noise=noise, depth=3, **AUTO).fit(data)
         for algorithm in ("gibbs", "parallel"):
             recorder.task = f"fit {of} {algorithm}"
             for form in ("full", "diag"):
@@ -104,6 +105,8 @@ def record(recorder):
                 mixture = DFPMixture(algorithm=algorithm, **settings, **SHORT).fit(data)
             recorder.task = f"answer {of}"
             ask(mixture, data)
+            recorder.task = f"fit {of} {algorithm}"
+            DFPMixture(algorithm=algorithm, **settings, **AUTO).fit(data)
             recorder.task = "look"
             look(mixture)
         recorder.task = f"stream {of}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 from numba import config
@@ -28,17 +29,18 @@ def generic() -> dict[str, str]:
     return {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": signs}
 
 
-def fill(folder: Path = FOLDER) -> int:
-    """Compile all kernels, and put their code into the folder; return how many there are."""
+def fill(tasks: Collection[str] = (), folder: Path = FOLDER) -> int:
+    """Compile the kernels of tasks, by default all, into the folder; return how many there are."""
     shutil.rmtree(folder, ignore_errors=True)
-    tasks = entries().tasks
+    tasks = tasks or entries().tasks
 
     compile_ahead(tasks, lambda done, total: print(f"compiled {done} of {total} kernels"))
     failed = missing(tasks)
     if failed:
         raise RuntimeError(f"could not compile {', '.join(entry.name for entry in failed)}")
     known = entries()
-    for entry in known.known:
+    chosen = known.needed(tasks)
+    for entry in chosen:
         kernel = entry.kernel
         assert isinstance(kernel._cache, KernelCache)
         file = kernel._cache.path(entry.signature(known.records), kernel.targetctx)
@@ -50,10 +52,10 @@ def fill(folder: Path = FOLDER) -> int:
         "features": GENERIC[machine()][1].split(),
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    return len(known.known)
+    return len(chosen)
 
 
 if __name__ == "__main__":
     if config.CPU_NAME is None:
         sys.exit("set the variables of numba to the generic processor: see packaging/wheel.py")
-    print(f"{fill()} kernels in {FOLDER}")
+    print(f"{fill(sys.argv[1:])} kernels in {FOLDER}")

@@ -30,7 +30,7 @@ GENERIC = {
     "x86_64": (
         "x86-64-v3",
         "avx avx2 bmi bmi2 cmov crc32 cx16 cx8 f16c fma fxsr lzcnt mmx movbe popcnt sahf sse sse2 "
-        "sse3 sse4.1 sse4.2 ssse3 x87 xsave",
+        "sse3 sse4.1 sse4.2 ssse3 xsave",
     ),
     "aarch64": ("generic", "fp-armv8 neon"),
 }
