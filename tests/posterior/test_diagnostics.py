@@ -168,10 +168,13 @@ def test_what_is_settled_is_said_with_figures():
         "the tree (meeting levels correlate by 0.99)."
     )
     text = diagnosed(row_difference=0.6, cluster_agreement=0.5, tree_agreement=0.9).verdict().text
-    assert "the density is not settled" in text.lower()
-    assert "by 0.60 in single rows; less than 0.040 and 0.5 would do" in text
+    assert "The density is settled in the mean (two halves of the chains differ by 0.001" in text
+    assert "not in single rows (which differ by 0.60; at most 0.5 would do)" in text
     assert "the clusters are not settled (their trees correlate by 0.50" in text
     assert "details of the tree still differ between chains (meeting levels" in text
+    text = diagnosed(elpd_difference=-0.05).verdict().text
+    assert "The density is not settled (two halves of the chains differ by 0.050" in text
+    assert "less than 0.040 would do" in text
 
 
 def test_advice_says_what_to_do():

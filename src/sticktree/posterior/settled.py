@@ -40,7 +40,12 @@ SOME_ROWS = 1000
 """Rows of more, whose densities are computed."""
 TOLERANCE = 0.02  # nats a row: the least difference of densities that matters
 OF_ERROR = 0.1  # of the standard error over rows: no smaller difference matters
-ROWS = 0.5  # nats: root mean square difference of the rows' log densities between halves
+# Root mean square difference of the rows' log densities between halves, in nats. Means can agree
+# where rows do not: the halves of four chains of 200 sweeps on breast cancer differ by 0.02 in the
+# mean and by 2.1 in rows; with draws shuffled between halves, by 0.5. Of 20 short fits of iris,
+# wine, Glass, hepta and flame, all five whose mean was wrong by more than the tolerance were above
+# the limit, and two of the others.
+ROWS = 0.5
 CLUSTERS = 0.9  # cophenetic correlation of the cluster trees
 DETAILS = 0.95  # correlation of the levels at which rows meet
 FEWEST = 8  # draws of a half, of fewer of which nothing can be told
@@ -131,10 +136,12 @@ class Settled:
         by = f"{halves} differ by {abs(self.elpd_difference):.3f} nats a row"
         if self.density:
             return f"the density is settled ({by})"
-        return (
-            f"the density is not settled ({by}, and by {self.row_difference:.2f} in single rows; "
-            f"less than {2 * self.tolerance:.3f} and {ROWS:g} would do)"
-        )
+        if elpd_agrees(self.elpd_difference, self.tolerance):
+            return (
+                f"the density is settled in the mean ({by}) but not in single rows (which differ "
+                f"by {self.row_difference:.2f}; at most {ROWS:g} would do)"
+            )
+        return f"the density is not settled ({by}; less than {2 * self.tolerance:.3f} would do)"
 
     def _clusters(self) -> str:
         if self.clusters is None:
@@ -144,7 +151,7 @@ class Settled:
             by += f", labels by {self.label_agreement:.2f}"
         if self.clusters:
             return f"the clusters are settled ({by})"
-        return f"the clusters are not settled ({by}; trees above {CLUSTERS:g} would do)"
+        return f"the clusters are not settled ({by}; above {CLUSTERS:g} would do for trees)"
 
     def _details(self, who: str) -> str:
         if self.details is None:
