@@ -41,13 +41,23 @@ def test_chains_get_longer_while_the_answer_moves_but_not_for_ever():
 
 
 def test_chains_that_disagree_get_longer_first_and_then_more():
-    found = aims(*[SPLIT] * 4)
+    assert aims(SPLIT, SPLIT, SPLIT) == [Aim(4, 100), Aim(4, 200), Aim(8, 200), None]
+
+
+def test_more_chains_get_longer_only_while_they_agree_and_not_for_long():
+    found = aims(SPLIT, SPLIT, RESTLESS, RESTLESS)
     assert found == [Aim(4, 100), Aim(4, 200), Aim(8, 200), Aim(8, 400), None]
 
 
-def test_a_number_of_chains_that_is_fixed_stays():
-    found = aims(*[SPLIT] * 4, n_chains=2)
-    assert [aim.n_chains for aim in found[:-1]] == [2] * 4
+def test_long_chains_that_disagree_get_no_company():
+    found = aims(RESTLESS, RESTLESS, RESTLESS, SPLIT)
+    assert found == [Aim(4, 100), Aim(4, 200), Aim(4, 400), Aim(4, 800), None]
+
+
+@pytest.mark.parametrize(("n_chains", "lengths"), [(2, 4), (6, 3)])
+def test_a_number_of_chains_that_is_fixed_stays(n_chains, lengths):
+    found = aims(*[SPLIT] * lengths, n_chains=n_chains)
+    assert [aim.n_chains for aim in found[:-1]] == [n_chains] * lengths
     assert found[-1] is None
 
 

@@ -137,15 +137,15 @@ def test_pilots_on_some_of_the_rows_do_not_go_on(monkeypatch):
     assert np.isfinite(mixture.stack().score(rows(seed=1)))
 
 
-def test_more_chains_join_and_then_all_get_longer(never_agree):
+def test_more_chains_join_where_they_disagree(never_agree):
     mixture = fit(**SHARED)
     found = [(look.n_sweeps, len(look.chains)) for look in mixture.course_.looks]
-    assert found == [(100, 4), (200, 4), (200, 8), (400, 8)]
+    assert found == [(100, 4), (200, 4), (200, 8)]
     assert not mixture.course_.settled
-    assert (mixture.posterior_.n_chains, mixture.n_draws_, mixture.n_iter_) == (8, 200, 400)
+    assert (mixture.posterior_.n_chains, mixture.n_draws_, mixture.n_iter_) == (8, 100, 200)
 
 
-@pytest.mark.parametrize("n_sweeps", [60, 130, 201, 399])
+@pytest.mark.parametrize("n_sweeps", [60, 130, 199])
 def test_a_run_that_died_goes_on_to_the_same_draws(tmp_path, monkeypatch, never_agree, n_sweeps):
     settings = SHARED | {"n_jobs": 1}
     whole = fit(**settings)

@@ -104,6 +104,15 @@ def test_the_chains_of_the_best_are_returned_with_their_draws(data):
     assert {run.chain.model for run in runs} == {found.models[found.best]}
 
 
+def test_no_more_than_three_go_on(data):
+    found = choose(data, *[(name, NARROW) for name in "abcde"])
+    assert len(found.dropped_after) == 2
+    least = min(found.results[name].elpd for name in found.draws)
+    assert {len(found.draws[name]) for name in found.draws} == {50}
+    assert found.n_sweeps == 10 * 24 + 6 * 26
+    assert least > -np.inf
+
+
 def test_only_one_left_does_not_go_on(data):
     found = choose(data, ("wide", WIDE), ("narrow", NARROW))
     assert found.best == "narrow"

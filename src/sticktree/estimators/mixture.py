@@ -47,8 +47,8 @@ class DFPMixture(FittedMixture):
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and the depth: two chains of 50 sweeps of each of six candidates are compared
-        by leave-one-out density, and candidates that are clearly worse are dropped halfway; above
-        2,000 rows, a sample of 1,000 decides. The evidence is in ``selection_``.
+        by leave-one-out density, of which the best three at most go beyond 24 sweeps; above 2,000
+        rows, a sample of 1,000 decides. The evidence is in ``selection_``.
     leaf_noise : {"auto", "shared", "own"}, default="auto"
         Whether all leaves have the same noise, or each its own. Steps down the tree are multiples
         of noise that is shared. "auto" is chosen by the data if ``covariance_type`` is "auto" too;
@@ -352,7 +352,7 @@ class DFPMixture(FittedMixture):
                 "on",
                 ConvergenceWarning,
             )
-        fit = fit.summarised()
+        fit = fit.summarised(progress=plan.progress)
         if fit.diagnosis.verdict().agreement == "disagree":
             warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
         return fit

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 FIRST_LENGTH = 100  # sweeps of each chain before the first look
-LONGEST = 800  # sweeps of a chain
 USUAL_CHAINS = 4
 MOST_CHAINS = 8
-MOST_SWEEPS = 3200  # of all chains together
+LONGEST = 800  # sweeps of a chain, of as many chains as usual
+LONGEST_OF_MORE = 400  # of more
 # More chains beat longer ones where modes do not mix: on Glass 8 × 150 sweeps are 0.16 nats a row
-# ahead of 4 × 600. Chains of 100 sweeps may disagree only since they are short.
+# ahead of 4 × 600, and where eight disagree too, more sweeps of them cost more than they gain.
+# Chains of 100 sweeps may disagree only since they are short.
 LENGTH_OF_MORE = 200
 
 
@@ -155,11 +156,11 @@ def _next(aim: Aim, look: Look, more: bool) -> Aim | None:
     """Return what follows from a look."""
     if look.settled:
         return None
-    if more and aim.n_chains < MOST_CHAINS:
-        alone = len(look.left) < 2
-        if alone or (not look.agreed and aim.length >= LENGTH_OF_MORE):
-            return Aim(min(2 * aim.n_chains, MOST_CHAINS), aim.length)
-    longer = 2 * aim.length
-    if longer > LONGEST or (longer * aim.n_chains > MOST_SWEEPS and aim.n_chains > USUAL_CHAINS):
-        return None
-    return Aim(aim.n_chains, longer)
+    alone = len(look.left) < 2
+    apart = alone or (not look.agreed and aim.length >= LENGTH_OF_MORE)
+    if more and apart:
+        wider = Aim(2 * aim.n_chains, aim.length)
+        return wider if wider.n_chains <= MOST_CHAINS and wider.length <= LONGEST_OF_MORE else None
+    longer = Aim(aim.n_chains, 2 * aim.length)
+    most = LONGEST if aim.n_chains <= USUAL_CHAINS else LONGEST_OF_MORE
+    return longer if longer.length <= most else None

@@ -28,7 +28,8 @@ from sticktree.posterior.loo import (
 
 PILOT_SWEEPS = 50  # of a chain: below 20 Glass chooses wrongly, from 32 on little is lost
 PILOT_CHAINS = 2  # of a candidate
-DROP_AT = 24  # sweeps, after which those that are clearly worse go
+DROP_AT = 24  # sweeps, after which those that are clearly worse go, and all but
+MOST_LEFT = 3  # of the others: on 13 sets the best was always among them
 # A candidate is dropped if it is worse than the best by more than both:
 CLEARLY_WORSE = 4.0  # standard errors of the paired difference
 WORSE_BY_ROW = 0.1  # nats a row
@@ -150,7 +151,8 @@ def select(
 
     A candidate is judged by its better chain, as one that is stuck says little of its model. About
     halfway, those go whose elpd is less than the best by more than 4 standard errors of the paired
-    difference and 0.1 nats a row. If one is left, it is the best, and does not go on.
+    difference and 0.1 nats a row, and all but the best three. If one is left, it is the best, and
+    does not go on.
 
     Parameters
     ----------
@@ -211,7 +213,9 @@ def select(
         judged = in_threads(n_jobs, _Pilots.judged, list(left.values()))
         results |= dict(zip(left, judged, strict=True))
         if end < n_sweeps:
-            for name in clearly_worse({name: results[name] for name in left}):
+            worse = set(clearly_worse({name: results[name] for name in left}))
+            order = sorted(left, key=lambda name: -results[name].elpd)
+            for name in [name for name in names if name in worse or name in order[MOST_LEFT:]]:
                 dropped_after[name] = end
                 del left[name]
     for name, pilots in left.items():

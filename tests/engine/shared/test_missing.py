@@ -230,12 +230,12 @@ def test_rows_go_where_what_is_observed_says():
     data = 0.1 * rng.standard_normal((40, 4)) + np.repeat([-1.0, 1.0], 20)[:, None]
     data[0, 1:] = data[20, :3] = NAN
     chain = Chain(data, Model(np.ones(1), covariance_type="diag"), rng)
-    together = []
+    together, off = [], []
     for sweep in range(150):
         chain.sweep()
         if sweep >= 50:
             leaf = chain.state.leaf
             together.append([np.mean(leaf[1:20] == leaf[0]), np.mean(leaf[21:] == leaf[20])])
+            off.append([*np.abs(chain.raw[0, 1:] + 1), *np.abs(chain.raw[20, :3] - 1)])
     assert (np.mean(together, axis=0) > 0.8).all()
-    assert np.abs(chain.raw[0, 1:] + 1).max() < 0.6
-    assert np.abs(chain.raw[20, :3] - 1).max() < 0.6
+    assert np.median(off, axis=0).max() < 0.3

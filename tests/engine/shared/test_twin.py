@@ -26,18 +26,21 @@ from tests.support.compiled import (
     evidence,
     find_branch,
     find_far,
+    list_rows,
     log_density,
     log_discount,
     log_factor,
     log_scale,
     look_outside,
     measure,
+    other,
     reach,
     regraft,
     scan,
     tail,
     weigh_leaf,
     weigh_near,
+    weights_by_size,
 )
 from tests.support.statistics import assert_frequencies
 
@@ -386,12 +389,60 @@ def test_restricted_scan_gives_probabilities_of_all_divisions_that_sum_to_one(tw
         side = np.zeros(3, dtype=np.int64)
         n = np.array([4.0, 1.0])
         sums = np.stack([data[[0, 1, 2, 4]].sum(axis=0), data[3]])
-        log_probability = scan(state, members, side, target, True, n, sums, mean, variance, words)
+        by_size = weights_by_size(state, 5, mean.size, variance)
+        log_probability = scan(
+            state, members, side, target, True, True, n, sums, mean, by_size, words
+        )
         assert (side == target).all()
         assert n.tolist() == [4.0 - target.sum(), 1.0 + target.sum()]
         np.testing.assert_allclose(sums.sum(axis=0), data[:5].sum(axis=0), atol=1e-12)
         total += np.exp(log_probability)
     assert total == pytest.approx(1, abs=1e-12)
+
+
+def test_a_member_chooses_a_half_by_its_size_and_its_predictive_density(two_leaves):
+    _, data, _, (state, _) = two_leaves
+    mean, dimension = np.empty(data.shape[1]), data.shape[1]
+    last = len(state.levels) - 1
+    variance = look_outside(state, state.leaf[0], state.leaf[3], last, mean)
+    words = random_state(np.random.default_rng(0))
+    r, d = state.scalars[NOISE], state.scalars[DISCOUNT]
+    weights = []
+    for rows in ([0, 1], [3]):
+        precision = 1 / (variance + state.levels["scale"][last]) + len(rows) / r
+        centre = mean / (variance + state.levels["scale"][last]) + data[rows].sum(axis=0) / r
+        spread = np.full(dimension, np.sqrt(1 / precision + r))
+        density = stats.norm.pdf(data[2], centre / precision, spread).prod()
+        weights.append((len(rows) - d) * density)
+    n, sums = np.array([3.0, 1.0]), np.stack([data[:3].sum(axis=0), data[3]])
+    by_size = weights_by_size(state, 4, dimension, variance)
+    side, target = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    found = scan(state, np.array([2]), side, target, True, True, n, sums, mean, by_size, words)
+    assert np.exp(found) == pytest.approx(weights[1] / sum(weights), rel=1e-9)
+    chosen = np.empty(N_DRAWS, dtype=np.int64)
+    for k in range(N_DRAWS):
+        scan(state, np.array([2]), side, target, False, False, n, sums, mean, by_size, words)
+        chosen[k] = side[0]
+    assert_frequencies(np.bincount(chosen, minlength=2), np.array(weights) / sum(weights))
+
+
+def test_the_other_datum_of_a_split_is_any_below_the_same_node(two_leaves):
+    *_, states = two_leaves
+    words = random_state(np.random.default_rng(1))
+    for state in states:
+        rows, start = (np.empty(state.leaves.size, dtype=np.int64) for _ in range(2))
+        list_rows(state, rows, start)
+        above = state.nodes["parent"][state.leaf]
+        shared = state.nodes["level"][above] == len(state.levels) - 2
+        group = np.where(shared, above, -1 - state.leaf)
+        for i in range(state.leaf.size):
+            mates = set(np.flatnonzero(group == group[i])) - {i}
+            drawn = [other(state, rows, start, i, words) for _ in range(500)]
+            assert set(drawn) == (mates or {NULL})
+            if len(mates) > 1:
+                assert_frequencies(
+                    np.bincount(drawn)[sorted(mates)], np.full(len(mates), 1 / len(mates))
+                )
 
 
 # ---- hyper-parameters ------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from sticktree.engine.shared.mixture import leave_one_out
 from sticktree.engine.shared.noise import FIRST_VARIANCE, SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.scales import add_squares
-from sticktree.engine.shared.seats import settle
+from sticktree.engine.shared.seats import settle_data
 from sticktree.engine.shared.split_leaves import split_merge_sweep
 from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.engine.shared.state import empty_state
@@ -168,10 +168,7 @@ class Chain(SharedNoise):
             np.matmul(self.raw, np.linalg.inv(self.factor).T, out=state.data)
         else:
             np.divide(self.raw, np.diag(self.factor), out=state.data)
-        for node in np.unique(state.leaf):
-            state.total[node] = 0.0
-        np.add.at(state.total, state.leaf, state.data)
-        settle(state)
+        settle_data(state)
 
     def leave_one_out(self) -> FloatArray:
         """Return log p(y_i | all other data, tree without y_i, v, Σ) for every i.

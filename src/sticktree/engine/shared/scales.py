@@ -46,8 +46,12 @@ def add_squares(state: State, quadratic: FloatArray) -> None:
                 quadratic[0, d] += state.data[i, d] ** 2 / r
         else:
             for d in range(dimension):
-                for e in range(dimension):
+                for e in range(d + 1):
                     quadratic[d, e] += state.data[i, d] * state.data[i, e] / r
+    if quadratic.shape[0] > 1:
+        for d in range(dimension):
+            for e in range(d):
+                quadratic[e, d] = quadratic[d, e]
 
 
 @linked

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
-from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index, list_nodes
+from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, ROOT, Index, list_nodes
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.messages import receive, receive_path, send
 from sticktree.engine.shared.state import State
@@ -98,6 +98,19 @@ def settle(state: State) -> None:
         receive(state, state.order[k])
         refresh(state, state.order[k])
     send(state)
+
+
+@jit
+def settle_data(state: State) -> None:
+    """Recompute all that depends on the data."""
+    dimension = state.total.shape[1]
+    for slot in range(state.sizes[LEAVES]):
+        for d in range(dimension):
+            state.total[state.leaves[slot], d] = 0.0
+    for i in range(state.leaf.size):
+        for d in range(dimension):
+            state.total[state.leaf[i], d] += state.data[i, d]
+    settle(state)
 
 
 @linked

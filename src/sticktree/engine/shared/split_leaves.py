@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import DISCOUNT, Index, add_data
+from sticktree.engine.common.links import DISCOUNT, LEAVES, Index, add_data
 from sticktree.engine.common.random import RandomState, integer, uniform
 from sticktree.engine.common.seating import choose_half, log_split
 from sticktree.engine.shared.messages import count_siblings, look_outside
@@ -32,29 +32,50 @@ SCANS = 3  # restricted Gibbs scans before the one that proposes
 def split_merge_sweep(state: State, rng: RandomState, n_moves: int) -> int:
     """Propose ``n_moves`` splits or merges; return how many were accepted."""
     accepted = 0
+    rows = np.empty(state.leaf.size, dtype=np.int64)
+    start = np.empty(state.leaves.size, dtype=np.int64)
+    _list_rows(state, rows, start)
     for _ in range(n_moves):
-        accepted += split_merge(state, rng)
+        if split_merge(state, rows, start, rng) == 1:
+            accepted += 1
+            _list_rows(state, rows, start)
     return accepted
 
 
 @linked
-def split_merge(state: State, rng: RandomState) -> int:
+def _list_rows(state: State, rows: Index, start: Index) -> None:
+    """List the data leaf by leaf; those of the leaf in a slot begin at the slot's ``start``."""
+    end = 0
+    for slot in range(state.sizes[LEAVES]):
+        end += state.nodes[state.leaves[slot]].n
+        start[slot] = end
+    for i in range(state.leaf.size - 1, -1, -1):
+        slot = state.nodes[state.leaf[i]].slot
+        start[slot] -= 1
+        rows[start[slot]] = i
+
+
+@linked
+def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> int:
     """Propose one split or merge; return 1 if it was accepted, else 0."""
     depth = state.levels.size - 1
     n_data, dimension = state.data.shape
     i = integer(rng, n_data)
     first = state.leaf[i]
-    j, n_others = _other(state, i, rng)
+    j = _other(state, rows, start, i, rng)
     if j == NULL:
         return 0
     second = state.leaf[j]
     merging = first != second
-    members = np.empty(n_others, dtype=np.int64)
+    members = np.empty(state.nodes[first].n + state.nodes[second].n, dtype=np.int64)
     n_members = 0
-    for t in range(n_data):
-        if t != i and t != j and (state.leaf[t] == first or state.leaf[t] == second):
-            members[n_members] = t
-            n_members += 1
+    for half in range(2 if merging else 1):
+        leaf = second if half == 1 else first
+        begin = start[state.nodes[leaf].slot]
+        for k in range(begin, begin + state.nodes[leaf].n):
+            if rows[k] not in (i, j):
+                members[n_members] = rows[k]
+                n_members += 1
     members = members[:n_members]
 
     d, alpha = state.scalars[DISCOUNT], state.levels[depth - 1].alpha
@@ -70,12 +91,16 @@ def split_merge(state: State, rng: RandomState) -> int:
     for t in range(n_members):
         side[t] = integer(rng, 2)
         _put(state, members[t], side[t], 1.0, n, total)
-    for _ in range(SCANS):
-        _scan(state, members, side, side, False, n, total, mean, variance, rng)
     target = np.empty(n_members, dtype=np.int64)
     for t in range(n_members):
         target[t] = 0 if state.leaf[members[t]] == first else 1
-    log_proposal = _scan(state, members, side, target, merging, n, total, mean, variance, rng)
+    by_size = _weights_by_size(state, n_members + 2, dimension, variance)
+    log_proposal = 0.0
+    for scan in range(SCANS + 1):
+        last = scan == SCANS
+        log_proposal = _scan(
+            state, members, side, target, merging and last, last, n, total, mean, by_size, rng
+        )
 
     both = np.empty(dimension)
     for e in range(dimension):
@@ -97,20 +122,28 @@ def split_merge(state: State, rng: RandomState) -> int:
 
 
 @linked
-def _other(state: State, i: int, rng: RandomState) -> tuple[int, int]:
-    """Draw another datum below the same node of the last level but one; count those there are."""
-    depth = state.levels.size - 1
+def _other(state: State, rows: Index, start: Index, i: int, rng: RandomState) -> int:
+    """Draw another datum below the same node of the last level but one; NULL if there is none."""
     leaf = state.leaf[i]
     parent = state.nodes[leaf].parent
-    shared = state.nodes[parent].level == depth - 1
-    chosen, n_others = NULL, 0
-    for t in range(state.leaf.size):
-        other = state.leaf[t]
-        if t != i and (other == leaf or (shared and state.nodes[other].parent == parent)):
-            n_others += 1
-            if uniform(rng) * n_others < 1.0:
-                chosen = t
-    return chosen, n_others
+    shared = state.nodes[parent].level == state.levels.size - 2
+    n_others = state.nodes[parent if shared else leaf].n - 1
+    if n_others < 1:
+        return NULL
+    left = integer(rng, n_others)
+    other = state.nodes[parent].first_child if shared else leaf
+    # The place of i is taken by the last datum, which cannot be drawn itself.
+    last = NULL
+    chosen = NULL
+    while other != NULL:
+        size = state.nodes[other].n
+        begin = start[state.nodes[other].slot]
+        if 0 <= left < size:
+            chosen = rows[begin + left]
+        left -= size
+        last = rows[begin + size - 1]
+        other = state.nodes[other].next_sibling if shared else NULL
+    return last if chosen == i else chosen
 
 
 @linked
@@ -122,39 +155,64 @@ def _put(state: State, t: int, side: int, sign: float, n: FloatArray, total: Flo
 
 
 @linked
+def _weights_by_size(state: State, size: int, dimension: int, variance: float) -> FloatArray:
+    """Return what the weight of a half depends on besides its centre, by its number of data n.
+
+    Rows are 1/(r P), 1/(2 s), and log(n − d) − (D/2) log s, where P is the precision of the
+    half's φ and s its predictive variance; the last entry of the first row is 1/V, the prior's.
+    """
+    r, d = state.scalars[NOISE], state.scalars[DISCOUNT]
+    prior = 1.0 / (variance + state.levels[state.levels.size - 1].scale)
+    out = np.empty((3, size + 1))
+    for n in range(1, size):
+        precision = prior + n / r
+        spread = 1.0 / precision + r
+        out[0, n] = 1.0 / (r * precision)
+        out[1, n] = 0.5 / spread
+        out[2, n] = math.log(n - d) - 0.5 * dimension * math.log(spread)
+    out[0, size] = prior * r
+    return out
+
+
+@linked
 def _scan(
     state: State,
     members: Index,
     side: Index,
     target: Index,
     forced: bool,
+    priced: bool,
     n: FloatArray,
     total: FloatArray,
     mean: FloatArray,
-    variance: float,
+    by_size: FloatArray,
     rng: RandomState,
 ) -> float:
-    """Let every member choose a half in turn, or force it to ``target``; return log probability."""
-    r, discount = state.scalars[NOISE], state.scalars[DISCOUNT]
-    prior = 1.0 / (variance + state.levels[state.levels.size - 1].scale)
+    """Let every member choose a half in turn, or force it to ``target``.
+
+    Return the log probability of all choices, if it is asked for (``priced``).
+    """
+    pull = by_size[0, by_size.shape[1] - 1]
     log_probability = 0.0
     for t in range(members.size):
-        _put(state, members[t], side[t], -1.0, n, total)
-        difference = 0.0  # log weight of half 1 minus that of half 0
-        for half in range(2):
-            precision = prior + n[half] / r
-            spread = 1.0 / precision + r
-            square = 0.0
-            for d in range(mean.size):
-                centre = (mean[d] * prior + total[half, d] / r) / precision
-                square += (state.data[members[t], d] - centre) ** 2
-            weight = math.log(n[half] - discount)
-            weight -= 0.5 * (mean.size * math.log(spread) + square / spread)
-            difference += weight if half == 1 else -weight
-        chosen, log_choice = choose_half(difference, forced, target[t], rng)
-        log_probability += log_choice
-        side[t] = chosen
-        _put(state, members[t], chosen, 1.0, n, total)
+        i = members[t]
+        _put(state, i, side[t], -1.0, n, total)
+        first, second = int(n[0]), int(n[1])
+        square, other = 0.0, 0.0
+        for d in range(mean.size):
+            y, centre = state.data[i, d], mean[d] * pull
+            square += (y - (centre + total[0, d]) * by_size[0, first]) ** 2
+            other += (y - (centre + total[1, d]) * by_size[0, second]) ** 2
+        # log weight of half 1 minus that of half 0
+        difference = (by_size[2, second] - other * by_size[1, second]) - (
+            by_size[2, first] - square * by_size[1, first]
+        )
+        if priced:
+            side[t], log_choice = choose_half(difference, forced, target[t], rng)
+            log_probability += log_choice
+        else:
+            side[t] = 1 if uniform(rng) * (1.0 + math.exp(-difference)) < 1.0 else 0
+        _put(state, i, side[t], 1.0, n, total)
     return log_probability
 
 
