@@ -98,7 +98,7 @@ class Fit:
     def diagnosis(self) -> Diagnosis:
         """Whether the answer is settled; R-hat and effective sample sizes."""
         # The level of the flat clusters is at hand where a fit ends with summaries.
-        few = self.training.n_data <= FEW_LABELS and self.posterior.labelled
+        few = self.training.n_data <= min(FEW_LABELS, AT_ONCE) and self.posterior.labelled
         return diagnose(self.posterior, self.level if few else None)
 
     # ---- the rows of the fit ---------------------------------------------------------------------
