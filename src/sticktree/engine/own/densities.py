@@ -61,7 +61,7 @@ from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
-UNSEEN = 23.0  # what weighs less than e⁻²³ of the rest is left out of a density
+UNSEEN = 20.0  # what weighs less than e⁻²⁰ of the rest is left out of a density
 FAINT = 7.0  # what weighs less than e⁻⁷ needs one such draw
 
 
@@ -202,10 +202,11 @@ def weigh_all(
     if state.levels.size == 2:
         return best + math.log(total)
     around, largest = bound_branch(state, i, gaps)
-    if largest < best - UNSEEN:
-        return best + math.log(total)
     fresh = set_paths(state)
-    n_draws = FRESH if largest > best - FAINT else 1
+    most = largest + math.log(fresh) - best
+    if most < -UNSEEN:
+        return best + math.log(total)
+    n_draws = FRESH if most > -FAINT else 1
     for _ in range(n_draws):
         place, least = draw_place(state, fresh, rng), best - UNSEEN - largest
         value = propose_branch(state, i, gaps, around, place, chain, least, rng) + largest
