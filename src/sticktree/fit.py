@@ -19,6 +19,7 @@ from sticktree.inference.drift import Stream
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.parameters import check_level
 from sticktree.inference.selection import Selection
+from sticktree.inference.showing import showing
 from sticktree.model import Model
 from sticktree.posterior.clusterings import coclustering, confidence, labels_at, spread
 from sticktree.posterior.consensus import consensus_tree, meeting_times
@@ -142,14 +143,19 @@ class Fit:
             certain[training.rows_outside] = shares.max(axis=1)
         return certain
 
-    def summarised(self, most: int | None = None) -> Fit:
+    def summarised(self, most: int | None = None, progress: bool | None = False) -> Fit:
         """Return the fit with its summaries computed, unless it has more data than ``most``.
 
-        None is 2,000,000. Of more, only the diagnosis is computed now.
+        None is 2,000,000. Of more, only the diagnosis is computed now. ``progress`` says whether a
+        terminal is told; None asks the terminal.
         """
         most = AT_ONCE if most is None else most
-        for name in SUMMARIES if self.training.n_data <= most else SUMMARIES[:1]:
-            getattr(self, name)
+        names = SUMMARIES if self.training.n_data <= most else SUMMARIES[:1]
+        with showing(progress) as line:
+            line.say(f"finding what {len(self.posterior):,} draws agree on", len(names))
+            for name in names:
+                getattr(self, name)
+                line.step()
         return self
 
     def summaries(self) -> dict[str, Any]:

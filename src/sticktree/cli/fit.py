@@ -28,6 +28,7 @@ from sticktree.cli.fit_options import (
 )
 from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
+from sticktree.inference.showing import saying
 
 if TYPE_CHECKING:
     from sticktree.data.sources.file_table import FileTable
@@ -144,7 +145,8 @@ def run_fit(options: argparse.Namespace) -> None:
             raise
         raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
     record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-    found = _finish(folder, estimator, record, rows)
+    with saying("writing files", False if options.quiet else None):
+        found = _finish(folder, estimator, record, rows)
     if not options.keep_checkpoint:
         folder.discard_checkpoint()
     if options.quiet and found.verdict.agreement == "disagree":

@@ -15,9 +15,11 @@ from sticktree.cli.table import READING, add_reading, read_rows, reading_of, tel
 from sticktree.data.sources.files import pick_column
 from sticktree.errors import ParameterError
 from sticktree.files import csv_pieces
+from sticktree.inference.showing import saying
 
 if TYPE_CHECKING:
     from sticktree.data.sources.file_table import FileTable
+    from sticktree.estimators.mixture import DFPMixture
 
 # ---- predict -------------------------------------------------------------------------------------
 
@@ -60,22 +62,31 @@ def run_predict(options: argparse.Namespace) -> None:
     folder = RunFolder.open(options.folder)
     level = _check_level(folder, options.level)
     table, frame = _new_rows(folder, options.data, options)
-    estimator = folder.estimator
     columns: dict[str, Any] = {"row": range(len(frame))}
     name = folder.record["columns"]["id"]
     if name in table.names:
         columns["id"] = ["" if word is None else word for word in table.words(name)]
-    if options.impute:
-        filled = estimator.impute(frame)
-        columns |= {column: filled[column].tolist() for column in filled}
-    else:
-        probability = estimator.predict_proba(frame, level)
-        columns["cluster"] = probability.argmax(axis=1).tolist()
-        columns["probability"] = _digits(probability.max(axis=1))
-        columns["log_density"] = _digits(estimator.score_samples(frame))
-        if options.proba:
-            columns |= {f"p_{k}": _digits(probability[:, k]) for k in range(probability.shape[1])}
+    with saying(f"predicting {len(frame):,} rows"):
+        columns |= _answers(folder.estimator, frame, level, options)
     write_text(csv_pieces(columns), path)
+
+
+def _answers(
+    estimator: DFPMixture, frame: Any, level: int | None, options: argparse.Namespace
+) -> dict[str, list[Any]]:
+    """Return what is asked of the rows, column by column."""
+    if options.impute:
+        filled: Any = estimator.impute(frame)
+        return {column: filled[column].tolist() for column in filled}
+    probability = estimator.predict_proba(frame, level)
+    columns = {
+        "cluster": probability.argmax(axis=1).tolist(),
+        "probability": _digits(probability.max(axis=1)),
+        "log_density": _digits(estimator.score_samples(frame)),
+    }
+    if options.proba:
+        columns |= {f"p_{k}": _digits(probability[:, k]) for k in range(probability.shape[1])}
+    return columns
 
 
 def _check_level(folder: RunFolder, level: int | None) -> int | None:
@@ -160,7 +171,10 @@ def run_cluster(options: argparse.Namespace) -> None:
         if options.n_clusters > n_rows:
             expected = f"at most {n_rows}, the number of rows"
             raise ParameterError("--n-clusters", options.n_clusters, expected)
-    labels = folder.estimator.cluster(level=level, n_clusters=options.n_clusters, loss=options.loss)
+    with saying("looking for the clusters of least loss"):
+        labels = folder.estimator.cluster(
+            level=level, n_clusters=options.n_clusters, loss=options.loss
+        )
     columns: dict[str, Any] = {"row": range(n_rows)}
     for name, words in (("id", folder.ids), ("label", folder.labels)):
         if words is not None:
@@ -232,9 +246,10 @@ def run_evaluate(options: argparse.Namespace) -> None:
         given = [name for name in READING if getattr(options, name) is not None]
         if given:
             raise ValueError(f"--{given[0]} is for the file of --test, which is not given")
-    test = None if options.test is None else _test(folder, options, level)
-    labels = _labels(folder, options)
-    result: dict[str, Any] = {"fit": {**_loo(folder), **_agreement(folder, labels, level)}}
+    with saying("computing densities and agreement"):
+        test = None if options.test is None else _test(folder, options, level)
+        labels = _labels(folder, options)
+        result: dict[str, Any] = {"fit": {**_loo(folder), **_agreement(folder, labels, level)}}
     if test is not None:
         result["test"] = test
     if options.json:

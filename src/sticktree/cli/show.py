@@ -13,6 +13,7 @@ from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, json_
 from sticktree.data.sources.files import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
+from sticktree.inference.showing import saying
 
 # ---- summary -------------------------------------------------------------------------------------
 
@@ -86,14 +87,15 @@ def run_report(options: argparse.Namespace) -> None:
         raise ParameterError("--output", "-", "a file")
     from sticktree.report import write_report
 
-    write_report(
-        path,
-        folder.estimator,
-        names=folder.ids,
-        classes=folder.labels,
-        title=options.title or folder.record["data"]["name"],
-        provenance=folder.record,
-    )
+    with saying("making the page"):
+        write_report(
+            path,
+            folder.estimator,
+            names=folder.ids,
+            classes=folder.labels,
+            title=options.title or folder.record["data"]["name"],
+            provenance=folder.record,
+        )
     print(f"wrote {path}")
 
 
@@ -185,10 +187,11 @@ def run_plot(options: argparse.Namespace) -> None:
     plt = pyplot()
     plt.switch_backend("agg")  # files only: no window system needed
     for kind, file in zip(kinds, files, strict=True):
-        figure = _figure(kind, folder, columns)
-        with atomically(file) as path:
-            figure.savefig(path, dpi=options.dpi)
-        plt.close(figure)
+        with saying(f"drawing {file.name}"):
+            figure = _figure(kind, folder, columns)
+            with atomically(file) as path:
+                figure.savefig(path, dpi=options.dpi)
+            plt.close(figure)
         print(f"wrote {file}")
 
 

@@ -352,7 +352,7 @@ class DFPMixture(FittedMixture):
                 "on",
                 ConvergenceWarning,
             )
-        fit = fit.summarised()
+        fit = fit.summarised(progress=plan.progress)
         if fit.diagnosis.verdict().agreement == "disagree":
             warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
         return fit

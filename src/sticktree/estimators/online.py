@@ -80,7 +80,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
         sampled=sampled,
         asked_level=estimator.level,
         stream=known.plus(batch),
-    ).summarised()
+    ).summarised(progress=estimator.progress)
     if batch.drifted:
         warn_caller(batch.warning(), DriftWarning)
     return fit

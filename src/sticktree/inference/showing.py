@@ -1,4 +1,4 @@
-"""What a terminal shows while chains run."""
+"""What a terminal shows while chains run, and while people wait for what comes of them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sticktree.inference.runner import Run, Schedule, Watch
+if TYPE_CHECKING:
+    from sticktree.inference.runner import Run, Schedule, Watch
 
 
 def _shown(show: bool | None) -> bool:
@@ -66,6 +67,14 @@ def showing(show: bool | None) -> Iterator[Line]:
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, console=console, transient=True) as display:
         yield _Bar(display)
+
+
+@contextmanager
+def saying(text: str, show: bool | None = None) -> Iterator[None]:
+    """Say, while it lasts, what is being done; ``show=None`` asks the terminal."""
+    with showing(show) as line:
+        line.say(text)
+        yield
 
 
 @contextmanager

@@ -34,13 +34,18 @@ def _log_two_peaks(x, parameters):
 _draw_two_peaks = slice_sampler(_log_two_peaks)
 
 
-def test_slice_sampler_keeps_its_density():
-    words = random_state(np.random.default_rng(0))
-    x, draws = 0.0, []
-    for _ in range(3000):
-        for _ in range(40):
+@jit
+def _draws_of_two_peaks(n_draws, thin, words):
+    x, draws = 0.0, np.empty(n_draws)
+    for k in range(n_draws):
+        for _ in range(thin):
             x = _draw_two_peaks(x, 1.0, 2.0, words)
-        draws.append(x)
+        draws[k] = x
+    return draws
+
+
+def test_slice_sampler_keeps_its_density():
+    draws = _draws_of_two_peaks(3000, 40, random_state(np.random.default_rng(0)))
     assert_independent(draws)
     grid = np.linspace(-9, 9, 2001)
     assert_law(draws, GridLaw(grid, np.array([_log_two_peaks(x, 1.0) for x in grid])))
