@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 from sklearn.mixture import GaussianMixture
@@ -28,15 +29,18 @@ from benchmarks.measure import (
     duration,
     duration_row,
     median,
+    processor_seconds,
     race,
     ratio_row,
     seconds_of,
     slope,
     verdict,
 )
+from sticktree import Tree
 from sticktree.checks import FloatArray
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.datum import move_data
+from sticktree.engine.own.predictive import rebuild
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import datum_sweep
 from sticktree.jit import jit
@@ -56,6 +60,10 @@ def engine(quick: bool = False) -> Iterator[Row]:
     yield datum_moves(100_000 // share, 2, 100)
     yield datum_moves(20_000 // share, 16, 50)
     yield by_column(20_000 // share, 16, 50)
+    for dimension in (2, 10):
+        for depth in (2, 4):
+            yield own_rows(1_000 // share, dimension, "diag", depth)
+            yield own_rows(1_000 // share, dimension, "full", depth)
     n_sweeps = 20 if quick else 200
     what = "one sweep, 40 breaks of the stick vs 4, R15"
     yield from on_data("r15", what, lambda data: [deep(what, standardised(data), n_sweeps)])
@@ -104,7 +112,44 @@ def by_column(n_rows: int, dimension: int, n_clusters: int) -> Row:
             lambda: datum_sweep(scalar.state, scalar.words),
             rounds=5,
         ),
-        target=3,
+        target=4,
+    )
+
+
+N_LEAVES = 12
+MICROSECONDS = {2: 1.0, 10: 1.5}  # by the number of columns
+
+
+def own_rows(n_rows: int, dimension: int, form: Literal["diag", "full"], depth: int) -> Row:
+    """Measure what a row's move costs where leaves have their own noise.
+
+    The chain starts from the clusters that are there: what it costs to find them is another matter.
+    """
+    rng = np.random.default_rng(0)
+    centres = rng.normal(0.0, 10.0 if dimension == 2 else 3.0, (N_LEAVES, dimension))
+    label = rng.integers(N_LEAVES, size=n_rows)
+    data = standardised(centres[label] + rng.normal(size=(n_rows, dimension)))
+    model = Model(np.ones(depth), covariance_type=form, leaf_noise="own")
+    chain = ColumnsChain(data, model, rng)
+    tree = Tree.from_paths([(1 + k % 3,) * (depth - 1) + (1 + k,) for k in label.tolist()])
+    parameters = {
+        "phi": np.zeros((int((tree.level < depth).sum()), dimension)),
+        "variance": np.full((depth, dimension), 0.5),
+        "hyper": chain.state.hyper,
+        "psi": 0.02 * np.eye(chain.state.psi.shape[0]),
+    }
+    rebuild(chain.state, tree, 1.0, 0.1, parameters)
+    warm(chain, 10)
+    every = np.arange(n_rows)
+    seconds = min(
+        processor_seconds(lambda: move_data(chain.state, every, chain.words)) for _ in range(9)
+    )
+    return duration_row(
+        f"a row's move, own noise, {form}, depth {depth}, {dimension} columns, "
+        f"{n_leaves(chain)} leaves",
+        seconds / n_rows,
+        MICROSECONDS[dimension],
+        "µs",
     )
 
 

@@ -68,9 +68,9 @@ def ratio_row(what: str, ours: float, peer: float, target: float) -> Row:
 
 
 def duration_row(what: str, seconds: float, limit: float, unit: str = "s", peer: str = "") -> Row:
-    """Return a row for a duration in seconds; the limit is in ``unit``, "s" or "ms"."""
+    """Return a row for a duration in seconds; the limit is in ``unit``: "s", "ms" or "µs"."""
     bound = Target(limit, unit)
-    figure = {"s": seconds, "ms": 1e3 * seconds}[unit]
+    figure = seconds * {"s": 1.0, "ms": 1e3, "µs": 1e6}[unit]
     return Row(what, duration(seconds), peer, "", str(bound), verdict(bound.met(figure)))
 
 
@@ -84,6 +84,8 @@ def verdict(met: bool) -> str:
 
 def duration(seconds: float) -> str:
     """Return seconds as people write them, with three digits."""
+    if seconds < 1e-5:
+        return f"{1e6 * seconds:.3g} µs"
     if seconds < 1:
         return f"{1e3 * seconds:.3g} ms"
     return f"{seconds:.3g} s" if seconds < 100 else f"{seconds:,.0f} s"

@@ -39,20 +39,25 @@ def fill(tasks: Collection[str] = (), folder: Path = FOLDER) -> int:
     if failed:
         raise RuntimeError(f"could not compile {', '.join(entry.name for entry in failed)}")
     known = entries()
-    chosen = known.needed(tasks)
-    for entry in chosen:
-        kernel = entry.kernel
+    n_kernels = 0
+    for entry in known.needed(tasks):
+        try:
+            kernel, signature = entry.kernel, entry.signature(known.records)
+        except Exception as error:  # see `is_cached`
+            print(f"{entry.module}.{entry.name} is not as in the list: {error}", file=sys.stderr)
+            continue
         assert isinstance(kernel._cache, KernelCache)
-        file = kernel._cache.path(entry.signature(known.records), kernel.targetctx)
+        file = kernel._cache.path(signature, kernel.targetctx)
         (folder / entry.module).mkdir(parents=True, exist_ok=True)
         shutil.copy(file, folder / entry.module)
+        n_kernels += 1
     manifest = {
         **circumstances(),
         "processor": cpu_target.target_context.codegen().magic_tuple(),
         "features": GENERIC[machine()][1].split(),
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
-    return len(chosen)
+    return n_kernels
 
 
 if __name__ == "__main__":

@@ -184,6 +184,9 @@ def test_all_that_is_kept_is_what_would_be_computed_anew(form, depth, kinds, gap
         for name in ("entries", "coordinates"):
             found, expected = getattr(kept, name)[here], getattr(state, name)[here]
             np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+        for leaf in leaves:
+            found, expected = kept.sketch[:, kept.place[leaf]], state.sketch[:, state.place[leaf]]
+            np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
         if form == "full":
             np.testing.assert_allclose(kept.matrices[here], state.matrices[here], atol=1e-8)
         for name in ("n", "base", "power", "log_det"):

@@ -9,7 +9,8 @@ import numpy as np
 from sticktree.jit import inlined
 
 MANTISSA = (1 << 52) - 1
-ONE = 1023 << 52  # the bits of 1.0
+ONE = 1023 << 52  # the bits of 1
+WHOLE = (1023 + 52) << 52  # the bits of 2⁵²
 CURVE = 0.2786  # a little less than 1 − 1/(2 log 2), with which the bound would touch at m = 2
 LOG_2 = math.log(2.0)
 FEW = 24.0  # factors that are multiplied one by one
@@ -24,7 +25,9 @@ def bound_log(x: float) -> float:
     """
     bits = np.float64(x).view(np.int64)
     off = np.int64((bits & MANTISSA) | ONE).view(np.float64) - 1.0
-    return LOG_2 * (float((bits >> 52) - 1023) + off * (1.0 + CURVE * (1.0 - off)))
+    # As whole numbers become floats, but by instructions that take several at a time.
+    exponent = np.int64((bits >> 52) | WHOLE).view(np.float64) - (2.0**52 + 1023.0)
+    return LOG_2 * (exponent + off * (1.0 + CURVE * (1.0 - off)))
 
 
 @inlined
@@ -33,7 +36,9 @@ def log_ascent(x: float, n: float) -> float:
 
     Few factors are multiplied one by one.
     """
-    if n > FEW or x > LARGE:
+    if x > LARGE:  # the difference would be lost in rounding
+        return n * math.log(x + 0.5 * (n - 1.0))
+    if n > FEW:
         return math.lgamma(x + n) - math.lgamma(x)
     product = 1.0
     for k in range(int(n)):

@@ -114,6 +114,8 @@ def empty_state(data: FloatArray, model: Model) -> State:
         near=np.empty(room, dtype=np.int64),
         weight=np.empty((room, 2)),
         steps=np.full((n_columns, STEPS), np.nan),
+        sketch=np.zeros((17, n_data + SPARE)),
+        bound=np.empty((5, n_data + SPARE)),
         reach=np.empty((depth, coordinates, 2)),
         work=np.empty((2, n_columns)),
     )

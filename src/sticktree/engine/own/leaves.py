@@ -33,6 +33,7 @@ from sticktree.engine.own.kinds.wishart import (
     update,
     wishart_evidence,
 )
+from sticktree.engine.own.sketch import sketch_leaf
 from sticktree.engine.own.state import (
     BASE,
     CENTRE,
@@ -178,6 +179,7 @@ def _fit(state: State, leaf: int) -> None:
         fit_each(state, leaf, node)
     elif state.gaussian.size > 0:
         fit_t(state, leaf, node)
+    sketch_leaf(state, leaf)
 
 
 @linked

@@ -33,6 +33,7 @@ from sticktree.engine.own.branches import (
     set_paths,
 )
 from sticktree.engine.own.leaves import log_largest, log_predictive
+from sticktree.engine.own.sketch import OUT, bound_leaves
 from sticktree.engine.own.state import NOWHERE, TWIGS, State
 from sticktree.jit import inlined, linked
 from sticktree.tree.arrays import NULL
@@ -65,43 +66,59 @@ def chance(state: State, node: int) -> float:
 @linked
 def weigh_near(
     state: State, i: int, gaps: bool, old: int, value: float, margin: float
-) -> tuple[int, float, bool]:
+) -> tuple[int, float, float]:
     """Weigh all places in the tree but those that are out of reach.
 
     ``old`` is the leaf that the datum was in, and ``value`` its log density there, or NULL. Return
-    how many places there are, the log of the largest weight, in units of which weights are, and
-    whether any was left out.
+    how many places there are, the log of the largest weight, in units of which weights are, and a
+    bound on the weight of all that were left out.
     """
-    count, best, left_out = 0, -math.inf, False
+    count, best, far = 0, -math.inf, 0.0
     if old != NULL:
         path = chance(state, old)
         best = value + math.log(path)
         state.near[0], state.weight[0, LOG_DENSITY], state.weight[0, WEIGHT] = old, value, path
         count = 1
-    n_leaves = state.sizes[LEAVES]
-    n_places = n_leaves
-    if log_largest(state, i, gaps) >= best - margin:
-        n_places += state.sizes[TWIGS]
-    else:
-        left_out = state.sizes[TWIGS] > 0
-    for k in range(n_places):
-        node = state.leaves[k] if k < n_leaves else state.twigs[k - n_leaves]
+    bound_leaves(state, i, gaps)
+    for k in range(state.sizes[LEAVES]):
+        node, least = state.leaves[k], best - margin
         if node == old:
             continue
-        least = best - margin
-        value = log_predictive(state, node, i, gaps, least)
-        if value < least:
-            left_out = True
-            continue
+        value = state.bound[OUT, k]
+        if value >= least:
+            value = log_predictive(state, node, i, gaps, least)
+        if value >= least:
+            best = _note(state, node, value, chance(state, node), count, best)
+            count += 1
+        else:
+            far = math.exp(-margin)
+    # New leaves are improbable, and most of them can be told from that.
+    largest = math.exp(min(log_largest(state, i, gaps) - best, 700.0))
+    little = math.exp(-margin - 2.0)
+    for k in range(state.sizes[TWIGS]):
+        node, least = state.twigs[k], best - margin
         path = chance(state, node)
-        state.near[count] = node
-        state.weight[count, LOG_DENSITY], state.weight[count, WEIGHT] = value, path
-        count += 1
-        if value > best:  # as it must be if the weight is
-            best = max(best, value + math.log(path))
+        if path * largest < little:
+            far += path * largest
+            continue
+        value = log_predictive(state, node, i, gaps, least)
+        if value >= least:
+            best = _note(state, node, value, path, count, best)
+            count += 1
+        else:
+            far += path * math.exp(-margin)
     for k in range(count):
         state.weight[k, WEIGHT] *= math.exp(state.weight[k, LOG_DENSITY] - best)
-    return count, best, left_out
+    return count, best, far
+
+
+@inlined
+def _note(state: State, node: int, value: float, path: float, count: int, best: float) -> float:
+    """Take a place down as one that is near; return the log of the largest weight so far."""
+    state.near[count] = node
+    state.weight[count, LOG_DENSITY], state.weight[count, WEIGHT] = value, path
+    # Paths are at most 1: without a larger density there is no larger weight.
+    return max(best, value + math.log(path)) if value > best else best
 
 
 @linked
@@ -138,11 +155,10 @@ def choose(
     ``old`` and ``value`` are as in `weigh_near`. If ``kept``, the first place and chain are those
     of the branch that went with the datum.
     """
-    n_near, best, left_out = weigh_near(state, i, gaps, old, value, MARGIN)
+    n_near, best, far = weigh_near(state, i, gaps, old, value, MARGIN)
     total = 0.0
     for k in range(n_near):
         total += state.weight[k, WEIGHT]
-    far = math.exp(-MARGIN) if left_out else 0.0
     # Of new branches: their probability, or 1 as long as it is not known; and the largest density.
     fresh, known, around, bound = 0.0, True, False, 0.0
     if state.levels.size > 2:

@@ -100,5 +100,7 @@ class State(Addressed):
     near: Index  # (M,) places that the datum at hand may choose
     weight: FloatArray  # (M, 2) log density and weight of each
     steps: FloatArray  # (D, STEPS) part of the log density at a leaf's centre, by its COUNT; NaN
+    sketch: FloatArray  # (17, N + 9) what rules leaves out, in the order of ``leaves``; sketch.py
+    bound: FloatArray  # (5, N + 9) by that, of the datum at hand
     reach: FloatArray  # (L, P, 2) of the steps from each level to the twigs; see branches.py
     work: FloatArray  # (2, D) for what is needed for a moment

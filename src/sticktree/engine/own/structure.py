@@ -18,6 +18,7 @@ from sticktree.engine.common.links import (
     unlink,
 )
 from sticktree.engine.own.leaves import clear, expect, renew
+from sticktree.engine.own.sketch import move_sketch
 from sticktree.engine.own.state import PHI, TWIGS, State
 from sticktree.jit import inlined, jit, linked
 from sticktree.tree.arrays import NULL
@@ -55,6 +56,7 @@ def give_up(state: State, node: int) -> None:
         state.sizes[LEAVES] -= 1
         last = state.leaves[state.sizes[LEAVES]]
         state.leaves[place] = last
+        move_sketch(state, state.place[last], place)
         state.place[last] = place
     elif level == state.levels.size - 2:
         state.sizes[TWIGS] -= 1
