@@ -177,6 +177,12 @@ def test_what_is_settled_is_said_with_figures():
     assert "less than 0.040 would do" in text
 
 
+def test_figures_at_a_limit_show_on_which_side_they_are():
+    text = diagnosed(row_difference=0.5031, cluster_agreement=0.8996).verdict().text
+    assert "(which differ by 0.503; at most 0.5 would do)" in text
+    assert "correlate by 0.8996" in text
+
+
 def test_advice_says_what_to_do():
     assert diagnosed().advice() is None
     advice = diagnosed(cluster_agreement=0.5).advice()

@@ -133,20 +133,21 @@ class Settled:
         if self.density is None:
             return "whether the density is settled cannot be told"
         halves = "two halves of the chain" + ("s" if self.n_chains > 1 else "")
-        by = f"{halves} differ by {abs(self.elpd_difference):.3f} nats a row"
+        gap = beside(abs(self.elpd_difference), round(2 * self.tolerance, 3), 3)
+        by = f"{halves} differ by {gap} nats a row"
         if self.density:
             return f"the density is settled ({by})"
         if elpd_agrees(self.elpd_difference, self.tolerance):
             return (
                 f"the density is settled in the mean ({by}) but not in single rows (which differ "
-                f"by {self.row_difference:.2f}; at most {ROWS:g} would do)"
+                f"by {beside(self.row_difference, ROWS)}; at most {ROWS:g} would do)"
             )
         return f"the density is not settled ({by}; less than {2 * self.tolerance:.3f} would do)"
 
     def _clusters(self) -> str:
         if self.clusters is None:
             return "whether the clusters are settled cannot be told"
-        by = f"their trees correlate by {self.cluster_agreement:.2f}"
+        by = f"their trees correlate by {beside(self.cluster_agreement, CLUSTERS)}"
         if not math.isnan(self.label_agreement):
             by += f", labels by {self.label_agreement:.2f}"
         if self.clusters:
@@ -156,7 +157,7 @@ class Settled:
     def _details(self, who: str) -> str:
         if self.details is None:
             return ""
-        by = f"meeting levels correlate by {self.tree_agreement:.2f}"
+        by = f"meeting levels correlate by {beside(self.tree_agreement, DETAILS)}"
         if self.details:
             return (
                 f"so are details of the tree ({by})"
@@ -184,6 +185,20 @@ def halves(chains: Sequence[Sequence[Item]]) -> tuple[list[Item], list[Item]]:
         return list(chain[:middle]), list(chain[middle:])
     first, second = ([item for chain in chains[k::2] for item in chain] for k in (0, 1))
     return first, second
+
+
+def beside(value: float, limit: float, digits: int = 2) -> str:
+    """Write a figure with as many digits as tell it from a limit, six at most.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.settled import beside
+    >>> beside(0.4621, 0.5), beside(0.5031, 0.5), beside(0.5, 0.5)
+    ('0.46', '0.503', '0.500000')
+    """
+    while digits < 6 and float(f"{value:.{digits}f}") == limit:
+        digits += 1
+    return f"{value:.{digits}f}"
 
 
 def tolerance(whole: LeaveOneOut) -> float:
