@@ -65,11 +65,11 @@ test-floors: ## the tests with the oldest dependencies that pyproject.toml admit
 $(VENV)/.created:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'sticktree needs Python 3.11 or newer: make PYTHON=python3.12')"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
+# Bytecode of what the demo imports is made when it does: that of all packages takes longer.
 $(VENV)/.plot: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet -e ".[plot]"
+	$(BIN)/python -m pip install --quiet --no-compile -e ".[plot]"
 	@touch $@
 
 $(VENV)/.paper: $(VENV)/.created pyproject.toml paper/pyproject.toml

@@ -1,7 +1,9 @@
 """Chains go on in rounds until the answer is stable, to the same draws however they are run."""
 
+import json
 import time
 import warnings
+from contextlib import nullcontext
 
 import joblib
 import numpy as np
@@ -179,6 +181,24 @@ def test_a_run_in_rounds_does_not_go_on_with_fixed_numbers(tmp_path):
     fit(**SHARED, checkpoint=tmp_path)
     with pytest.raises(ValueError, match="holds a run with other parameters"):
         fit(**SHARED, checkpoint=tmp_path, n_draws=100)
+
+
+def test_a_run_with_fixed_numbers_says_what_they_were(tmp_path):
+    fit(**SHARED, checkpoint=tmp_path, n_chains=2, n_warmup=3, n_draws=3)
+    with pytest.raises(ValueError, match=r"\(n_chains=2, n_warmup=3, a number as n_draws\)"):
+        fit(**SHARED, checkpoint=tmp_path)
+
+
+def test_a_checkpoint_that_has_not_kept_its_choice_goes_on_if_there_was_none(tmp_path):
+    numbers = {"n_warmup": 3, "n_draws": 3}
+    for name, settings, refused in (("one", SHARED, False), ("several", {}, True)):
+        folder = tmp_path / name
+        whole = fit(**settings, **numbers, checkpoint=folder)
+        header = json.loads((folder / "run.json").read_text())
+        del header["chosen"]  # as older versions wrote it
+        (folder / "run.json").write_text(json.dumps(header))
+        with pytest.raises(ValueError, match="older sticktree") if refused else nullcontext():
+            assert_same_draws(fit(**settings, **numbers, checkpoint=folder), whole)
 
 
 def test_damaged_looks_are_named(tmp_path):

@@ -310,10 +310,8 @@ def _learned(folder: Path, seed: int) -> None:
     iris = load_iris()
     species = [str(iris.target_names[k]) for k in iris.target]
     print("\nThe other way round: 150 irises, and the tree that made them. The sampler is compiled")
-    print("when it is first used, which takes about a minute, once.\n")
-    mixture = DFPMixture(
-        covariance_type="full", leaf_noise="own", n_warmup=1000, n_draws=1000, random_state=seed
-    )
+    print("when it is first used, which takes about half a minute, once.\n", flush=True)
+    mixture = DFPMixture(covariance_type="full", leaf_noise="own", random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is printed below
         mixture.fit(iris.data)

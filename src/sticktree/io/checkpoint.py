@@ -77,10 +77,21 @@ class Checkpoint:
             )
         for key in ("shape", "data", "parameters"):
             if found.get(key) != self.header[key]:
+                what = self._others(found.get(key)) if key == "parameters" else ""
                 raise ValueError(
-                    f"checkpoint: {self.folder} holds a run with other {key}; choose another folder"
+                    f"checkpoint: {self.folder} holds a run with other {key}{what}; choose another "
+                    "folder"
                 )
         return True
+
+    def _others(self, found: Any) -> str:
+        """Return the parameters that a run was begun with, as far as they differ."""
+        mine = self.header["parameters"]
+        if not isinstance(found, dict) or not isinstance(mine, dict):
+            return ""
+        said = [f"{name}={found[name]}" for name in found if found[name] != mine.get(name)]
+        said += [f"a number as {name}" for name in mine if name not in found]
+        return f" ({', '.join(said)})"
 
     def begin(self, chosen: str | None = None) -> None:
         """Write what is run, and the name of the model that was chosen."""

@@ -28,7 +28,9 @@ def expected_of(chain, data, setting):
     )
 
 
-@pytest.mark.parametrize(("form", "floor"), [("diag", 0.2), ("spherical", 0.2), ("full", 0.0)])
+@pytest.mark.parametrize(
+    ("form", "floor"), [("diag", 0.2), ("spherical", 0.2), ("full", 0.0), ("full", 0.2)]
+)
 def test_flat_trees(form, floor):
     rng = np.random.default_rng(2)
     priors = priors_of(form, 1, floor)

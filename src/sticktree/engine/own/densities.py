@@ -42,6 +42,7 @@ from sticktree.engine.own.leaves import (
     has_gaps,
     log_evidence,
     log_predictive,
+    put,
 )
 from sticktree.engine.own.places import WEIGHT, chance, weigh_near
 from sticktree.engine.own.state import (
@@ -61,7 +62,7 @@ from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
 
 FRESH = 3  # draws of a new branch that stand for all, in a density
-UNSEEN = 23.0  # what weighs less than e⁻²³ of the rest is left out of a density
+UNSEEN = 20.0  # what weighs less than e⁻²⁰ of the rest is left out of a density
 FAINT = 7.0  # what weighs less than e⁻⁷ needs one such draw
 
 
@@ -132,7 +133,8 @@ def take_sums(
 def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray:
     """Return the log density of every row of ``raw`` given all other rows.
 
-    ``raw`` may miss entries that are imputed in the state. The state stays as it was.
+    ``raw`` may differ from the state's data, where entries are imputed or spread over the width
+    of their last digit. The state stays as it was.
     """
     n_data = state.leaf.size
     out = np.empty(n_data)
@@ -140,21 +142,24 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
     way, row = np.empty_like(chain), np.empty(raw.shape[1])
     set_reach(state)
     for i in range(n_data):
-        imputed = False
+        gaps, differs, cut = False, False, NOWHERE
         for d in range(row.size):
             row[d] = state.data[i, d]
-            imputed |= math.isnan(raw[i, d]) and not math.isnan(row[d])
-        gaps, cut = imputed or has_gaps(state, i), NOWHERE
+            gaps |= math.isnan(raw[i, d])
+            differs |= row[d] != raw[i, d] and not math.isnan(row[d])
         old, value, is_out = hold(state, i, gaps)
         if old == NULL:
             cut = take_out(state, i, chain)
-        if imputed:
+        if differs:
+            if old != NULL and not is_out:
+                put(state, old, i, -1.0)
+                is_out = True
             for d in range(row.size):
                 state.data[i, d] = raw[i, d]
             if old != NULL:
                 value = log_predictive(state, old, i, gaps, -math.inf)
         out[i] = weigh_all(state, i, gaps, old, value, way, rng)
-        if imputed:
+        if differs:
             for d in range(row.size):
                 state.data[i, d] = row[d]
         if old == NULL:
@@ -202,10 +207,11 @@ def weigh_all(
     if state.levels.size == 2:
         return best + math.log(total)
     around, largest = bound_branch(state, i, gaps)
-    if largest < best - UNSEEN:
-        return best + math.log(total)
     fresh = set_paths(state)
-    n_draws = FRESH if largest > best - FAINT else 1
+    most = largest + math.log(fresh) - best
+    if most < -UNSEEN:
+        return best + math.log(total)
+    n_draws = FRESH if most > -FAINT else 1
     for _ in range(n_draws):
         place, least = draw_place(state, fresh, rng), best - UNSEEN - largest
         value = propose_branch(state, i, gaps, around, place, chain, least, rng) + largest
