@@ -191,8 +191,9 @@ class Verdict:
     Attributes
     ----------
     agreement : {"agree", "nearly agree", "disagree", "cannot tell"}
-        Chains that differ in details of the tree only nearly agree; those that differ in the
-        density or in the clusters disagree. "cannot tell" is for a single chain, or too few draws.
+        Chains that differ only in details of the tree, or in the densities of single rows, nearly
+        agree; those that differ in the mean density or in the clusters disagree. "cannot tell" is
+        for a single chain, or too few draws.
     tone : {"good", "doubtful", "bad"}
         Whether to trust the fit: good if density and clusters are settled, bad if neither is.
     text : str
@@ -255,7 +256,8 @@ class Diagnosis:
         if False in parts[:2]:
             one = parts[:2].count(False) == 1
             return Verdict("disagree", "doubtful" if one else "bad", text, *parts)
-        return Verdict("nearly agree" if found.details is False else "agree", "good", text, *parts)
+        nearly = False in (found.rows, found.details)
+        return Verdict("nearly agree" if nearly else "agree", "good", text, *parts)
 
     def advice(self) -> str | None:
         """Return what :meth:`verdict` says and what to do, or None if the chains agree."""
@@ -268,7 +270,9 @@ class Diagnosis:
                 "else, or longer ones (n_warmup, n_draws); warm_start=True goes on with these"
             )
         if judged.agreement == "nearly agree":
-            return f"{judged.text} Rely on branches that have support: tree_.collapsed(0.5)"
+            if judged.details is False:
+                return f"{judged.text} Rely on branches that have support: tree_.collapsed(0.5)"
+            return f"{judged.text} Use more chains (n_chains) if densities of single rows matter"
         return judged.text
 
 

@@ -94,10 +94,15 @@ class Settled:
 
     @property
     def density(self) -> bool | None:
-        """Whether the density is settled; None if that cannot be told."""
+        """Whether the mean log density is settled; None if that cannot be told."""
         if math.isnan(self.elpd_difference):
             return None
-        return elpd_agrees(self.elpd_difference, self.tolerance) and self.row_difference <= ROWS
+        return elpd_agrees(self.elpd_difference, self.tolerance)
+
+    @property
+    def rows(self) -> bool | None:
+        """Whether the densities of single rows are settled too; None if that cannot be told."""
+        return None if math.isnan(self.row_difference) else self.row_difference <= ROWS
 
     @property
     def clusters(self) -> bool | None:
@@ -135,14 +140,14 @@ class Settled:
         halves = "two halves of the chain" + ("s" if self.n_chains > 1 else "")
         gap = beside(abs(self.elpd_difference), round(2 * self.tolerance, 3), 3)
         by = f"{halves} differ by {gap} nats a row"
-        if self.density:
+        if not self.density:
+            return f"the density is not settled ({by}; less than {2 * self.tolerance:.3f} would do)"
+        if self.rows:
             return f"the density is settled ({by})"
-        if elpd_agrees(self.elpd_difference, self.tolerance):
-            return (
-                f"the density is settled in the mean ({by}) but not in single rows (which differ "
-                f"by {beside(self.row_difference, ROWS)}; at most {ROWS:g} would do)"
-            )
-        return f"the density is not settled ({by}; less than {2 * self.tolerance:.3f} would do)"
+        return (
+            f"the density is settled in the mean ({by}) but not in single rows (which differ "
+            f"by {beside(self.row_difference, ROWS)}; at most {ROWS:g} would do)"
+        )
 
     def _clusters(self) -> str:
         if self.clusters is None:
