@@ -374,9 +374,14 @@ def _test(folder: RunFolder, options: argparse.Namespace, level: int | None) -> 
 def _lines(result: dict[str, Any]) -> str:
     width = max(len(WORDS[key]) for key in result)
     return "\n".join(
-        f"  {WORDS[key]:<{width}}  {value:>10{',' if isinstance(value, int) else '.4f'}}"
-        for key, value in result.items()
+        f"  {WORDS[key]:<{width}}  {_written(value):>10}" for key, value in result.items()
     )
+
+
+def _written(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
 
 
 EVALUATE = Command(

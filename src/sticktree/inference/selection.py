@@ -85,7 +85,8 @@ class Selection:
 
         ``name``, ``elpd`` and its standard error ``se``, ``difference`` from the best and its
         paired standard error ``se_difference``, ``n_bad_k`` (rows whose density is not to be
-        trusted), ``weight`` (stacking), ``dropped_after`` (sweeps of a chain, or None).
+        trusted, None if that cannot be told), ``weight`` (stacking), ``dropped_after`` (sweeps of a
+        chain, or None).
         """
         kept = {name: self.results[name] for name in self.weights if name not in self.dropped_after}
         first = compare(kept)
@@ -109,7 +110,9 @@ class Selection:
         for row in self.table:
             after = row.pop("dropped_after")
             numbers = [
-                form.get(key, "{:.1f}").format(value) for key, value in row.items() if key != "name"
+                "?" if value is None else form.get(key, "{:.1f}").format(value)
+                for key, value in row.items()
+                if key != "name"
             ]
             cells.append([row["name"], *numbers, "" if after is None else f"{after} sweeps"])
         return cells if self.dropped_after else [line[:-1] for line in cells]

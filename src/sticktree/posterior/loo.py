@@ -48,8 +48,8 @@ class LeaveOneOut:
     pointwise : float array, shape (N,)
         log p(y_i | all other rows).
     k_hat : float array, shape (N,)
-        Shape of the largest importance weights. Above 0.7 the row's density is not to be trusted;
-        infinite where it cannot be told.
+        Shape of the largest importance weights. Above 0.7 the row's density is not to be trusted.
+        NaN where it cannot be told, as with fewer than 25 draws.
     """
 
     elpd: float
@@ -59,13 +59,15 @@ class LeaveOneOut:
 
     @classmethod
     def of_rows(cls, pointwise: FloatArray, k_hat: FloatArray | None = None) -> LeaveOneOut:
-        """Return what densities of the rows say; k̂ is infinite if it is not known."""
-        known = np.full(pointwise.size, math.inf) if k_hat is None else k_hat
+        """Return what densities of the rows say; k̂ is NaN if it is not known."""
+        known = np.full(pointwise.size, math.nan) if k_hat is None else k_hat
         return cls(float(pointwise.sum()), _standard_error(pointwise), pointwise, known)
 
     @property
-    def n_bad_k(self) -> int:
-        """Number of rows whose density is not to be trusted."""
+    def n_bad_k(self) -> int | None:
+        """Number of rows whose density is not to be trusted; None if that cannot be told."""
+        if np.isnan(self.k_hat).any():
+            return None
         return int((self.k_hat > BAD_K_HAT).sum())
 
     def __str__(self) -> str:
@@ -76,7 +78,9 @@ class LeaveOneOut:
             f"  in all   {self.elpd:12.2f} ± {self.se:.2f}",
             f"  per row  {self.elpd / n_rows:12.4f} ± {self.se / n_rows:.4f}",
         ]
-        if self.n_bad_k:
+        if self.n_bad_k is None:
+            lines.append("  k-hat cannot be told from so few draws: the figures are rough.")
+        elif self.n_bad_k:
             lines += [
                 f"  k-hat is above {BAD_K_HAT} for {self.n_bad_k} rows: without such a row the "
                 "posterior would be too",
@@ -117,7 +121,7 @@ def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut
     ----------
     log_densities : float array, shape (n_chains, n_draws, N)
         log p(y_i | rest) at every draw, as `Chain.leave_one_out` gives them. With fewer than 25
-        draws in all, weights are not smoothed and k̂ is infinite.
+        draws in all, weights are not smoothed and k̂ is NaN.
     smooth : bool, default=True
         Without smoothing the largest weights are cut at √S times the mean of S weights (E. L.
         Ionides, Journal of Computational and Graphical Statistics 17, 2008): rougher, but quicker.
@@ -137,6 +141,7 @@ def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut
     if smooth:
         k_hat[possible] = smooth_largest(log_weights)
     else:
+        k_hat[possible] = math.nan
         mean = logsumexp(log_weights, axis=1, keepdims=True) - math.log(rows.shape[1])
         log_weights = np.minimum(log_weights, mean + 0.5 * math.log(rows.shape[1]))
     sums = logsumexp(log_weights + rows[possible], axis=1)
@@ -159,7 +164,7 @@ class Comparison(NamedTuple):
     se: float
     difference: float  # from the best, at most 0
     se_difference: float  # by how much differences vary from row to row
-    n_bad_k: int
+    n_bad_k: int | None  # None if that cannot be told
 
 
 def compare(models: Mapping[str, LeaveOneOut]) -> list[Comparison]:

@@ -34,7 +34,7 @@ def smooth_largest(log_weights: FloatArray) -> FloatArray:
     n_rows, n_draws = log_weights.shape
     k_hat = np.full(n_rows, -math.inf)
     if n_draws < FEWEST_DRAWS:
-        k_hat[np.ptp(log_weights, axis=1) > 0.0] = math.inf
+        k_hat[np.ptp(log_weights, axis=1) > 0.0] = math.nan
         return k_hat
     n_tail = int(3 * math.sqrt(n_draws)) if n_draws > 225 else n_draws // 5
     cells = n_draws + n_tail * _grid_size(n_tail)

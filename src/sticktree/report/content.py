@@ -203,7 +203,7 @@ def _models(found: Findings) -> str:
             *(f"{row[key]:.1f}".replace("-", "−") for key in ("elpd", "difference")),
             f"{row['se_difference']:.1f}",
             f"{row['weight']:.2f}",
-            str(row["n_bad_k"]),
+            "?" if row["n_bad_k"] is None else str(row["n_bad_k"]),
             "" if row["dropped_after"] is None else f"after {row['dropped_after']} sweeps",
         ]
         for row in selection.table
