@@ -23,8 +23,8 @@ PRIOR_SHAPE, PRIOR_DRAWS = 0.5, 10.0
 def smooth_largest(log_weights: FloatArray) -> FloatArray:
     """Smooth the largest weights of each row in place, where possible, and return the shapes k̂.
 
-    k̂ is −∞ where weights are bounded, as all of the largest are the same, ∞ where no law fits them, and
-    NaN with fewer than 25 draws. Weights that are smoothed are normalised.
+    k̂ is −∞ where weights are bounded, as all of the largest are the same, ∞ where no law fits them,
+    and NaN with fewer than 25 draws. Weights that are smoothed are normalised.
 
     Parameters
     ----------
