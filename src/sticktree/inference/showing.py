@@ -42,13 +42,17 @@ class _Bar(Line):
 
     def __init__(self, display: Any) -> None:
         self._display = display
-        self._task = display.add_task("", total=None)
+        self._task = display.add_task("", total=None, done="")
 
     def say(self, text: str, total: int | None = None) -> None:
-        self._display.reset(self._task, total=total, description=text)
+        done = "" if total is None else f"0/{total}"
+        self._display.reset(self._task, total=total, description=text, done=done)
 
     def step(self) -> None:
         self._display.advance(self._task)
+        (task,) = self._display.tasks
+        if task.total is not None:
+            self._display.update(self._task, done=f"{task.completed:.0f}/{task.total:.0f}")
 
 
 @contextmanager
@@ -58,13 +62,14 @@ def showing(show: bool | None) -> Iterator[Line]:
         yield Line()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Log(console)
         return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    texts = TextColumn("{task.description}"), TextColumn("{task.fields[done]}")
+    columns = SpinnerColumn(), texts[0], BarColumn(), texts[1]
     with Progress(*columns, console=console, transient=True) as display:
         yield _Bar(display)
 
