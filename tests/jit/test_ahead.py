@@ -1,11 +1,13 @@
 """Compiling ahead: in processes, alone, once."""
 
 import os
+import queue
 import subprocess
 import sys
 
 import pytest
 
+from sticktree.jit import ahead
 from tests.support.library import make_library
 
 PROGRAM = """
@@ -57,6 +59,20 @@ def test_processes_compile_what_is_missing_and_only_that(library):
     assert run(library, "double") == [1, 0, 2, 6, 12, 0]
 
 
+def test_processes_do_not_import_what_lies_in_the_present_folder(tmp_path, monkeypatch):
+    (tmp_path / "numba.py").write_text("open('imported', 'w')")
+    monkeypatch.chdir(tmp_path)
+    answers = queue.Queue()
+    worker = ahead._start(0, answers)
+    try:
+        assert answers.get(timeout=60) == (0, "ready")
+    finally:
+        worker.kill()
+        worker.stdin.close()
+        worker.wait()
+    assert not (tmp_path / "imported").exists()
+
+
 def test_one_process_compiles_alone(library):
     assert run(library, "double", STICKTREE_COMPILERS="0") == [3, 3, 4, 6, 12, 3]
     assert run(library, "double") == [0, 0, 0, 6, 12, 0]
@@ -68,7 +84,7 @@ def test_processes_that_cannot_be_started_leave_it_to_this_one(library):
 
 
 def test_processes_that_die_leave_it_to_this_one(library):
-    bad = PROGRAM.replace("told = []", "told = []\nahead.WORKER = '1/0'")
+    bad = PROGRAM.replace("told = []", "told = []\nahead.WORKER = '-c', '1/0'")
     assert run(library, "double", program=bad)[:2] == [3, 3]
 
 

@@ -30,7 +30,8 @@ from sticktree.jit.sources import source_digest
 
 WORTH = 400  # kB of code for which processes are started, which takes two seconds
 VARIABLE = "STICKTREE_COMPILERS"  # how many processes, in place of one for each core
-WORKER = "from sticktree.jit.ahead import serve; serve()"
+# Not the present folder: a file there may be called as a module is.
+WORKER = "-P", "-c", "from sticktree.jit.ahead import serve; serve()"
 Tell = Callable[[int, int], None]
 """Called with how many kernels are compiled, and how many there are to compile."""
 
@@ -173,7 +174,7 @@ def _start(k: int, answers: queue.Queue[tuple[int, str]]) -> subprocess.Popen[st
     }
     try:
         worker = subprocess.Popen(
-            [sys.executable, "-c", WORKER],
+            [sys.executable, *WORKER],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -7,8 +7,8 @@ import numpy as np
 
 from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR
 from sticktree.engine.common.sampler import tree_of
-from sticktree.engine.own.collapsed import _draw_precision
 from sticktree.engine.own.covariances import covariance_sweep, impute
+from sticktree.engine.own.covariances import draw_precision as precision_of_leaf
 from sticktree.engine.own.datum import move_data
 from sticktree.engine.own.densities import recount
 from sticktree.engine.own.hyper import settle
@@ -40,7 +40,7 @@ def lower_gamma(a, x):
 
 @jit
 def draw_precision(shape, rate, floor, rng):
-    return _draw_precision(shape, rate, floor, rng)
+    return precision_of_leaf(shape, rate, floor, rng)
 
 
 @jit

@@ -28,9 +28,9 @@ from sticktree.engine.common.links import (
     add_data,
     list_nodes,
 )
-from sticktree.engine.common.random import RandomState, gamma, gumbel, integer, normal, uniform
+from sticktree.engine.common.random import RandomState, gumbel, integer, normal, uniform
 from sticktree.engine.common.seating import choose_half, log_children, log_seats, log_split
-from sticktree.engine.own.covariances import draw_wishart
+from sticktree.engine.own.covariances import draw_precision, draw_wishart
 from sticktree.engine.own.kinds.gaussian import posterior_rate
 from sticktree.engine.own.leaves import expect, renew
 from sticktree.engine.own.regraft import place_node, set_prior_weights
@@ -123,7 +123,7 @@ def _observe(
             shape += 0.5 * state.entries[leaf, d, COUNT]
             u = state.coordinates[node, d, PHI]
             rate += posterior_rate(state, leaf, d, u, state.hyper[KAPPA, column])
-        tau = _draw_precision(shape, rate, state.columns[column].floor, rng)
+        tau = draw_precision(shape, rate, state.columns[column].floor, rng)
     for d in range(size):
         n = state.entries[leaf, d, COUNT]
         precision[d, 0, 0] = weighted[d, 0] = 0.0
@@ -135,31 +135,10 @@ def _observe(
             kappa, shape = state.hyper[KAPPA, d], state.hyper[SHAPE, d]
             rate = shape * state.hyper[SCALE, d]
             rate += posterior_rate(state, leaf, d, state.coordinates[node, d, PHI], kappa)
-            tau = _draw_precision(shape + 0.5 * n, rate, state.columns[d].floor, rng)
+            tau = draw_precision(shape + 0.5 * n, rate, state.columns[d].floor, rng)
         share = tau * kappa / (kappa + n)
         precision[d, 0, 0] = share * n
         weighted[d, 0] = share * state.coordinates[leaf, d, TOTAL]
-
-
-@linked
-def _draw_precision(shape: float, rate: float, floor: float, rng: RandomState) -> float:
-    """Draw 1/s ~ Gamma(shape, rate) with s no less than a floor."""
-    if floor * shape < rate:  # more than about half of all are
-        while True:
-            x = gamma(rng, shape) / rate
-            if x * floor <= 1.0:
-                return x
-    # With t = 1/floor and m = rate · t, the density in u = x/t is u^(a−m−1) · (u e^(1−u))^m up to a
-    # factor: a power of a uniform number, and a chance that grows up to u = 1.
-    m = rate / floor
-    if shape - m < 1e-3:
-        m = shape - 1e-3
-    while True:
-        log_u = math.log(1.0 - uniform(rng)) / (shape - m)
-        u = math.exp(log_u)
-        chance = m * log_u - rate / floor * (u - 1.0)
-        if math.log(1.0 - uniform(rng)) < chance:
-            return u / floor
 
 
 @linked

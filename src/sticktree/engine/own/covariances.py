@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE, ROOT
-from sticktree.engine.common.random import RandomState, chi_square, normal
+from sticktree.engine.common.random import RandomState, chi_square, gamma, normal, uniform
 from sticktree.engine.own.kinds.wishart import cholesky
 from sticktree.engine.own.state import (
     CENTRE,
@@ -184,3 +184,24 @@ def impute(state: State, rng: RandomState, missing: npt.NDArray[np.bool_]) -> No
             _draw_row(row, gap, mean, drawn, rng)
             for e in range(size):
                 state.data[i, state.gaussian[e]] = row[e]
+
+
+@linked
+def draw_precision(shape: float, rate: float, floor: float, rng: RandomState) -> float:
+    """Draw 1/s ~ Gamma(shape, rate) with s no less than a floor."""
+    if floor * shape < rate:  # more than about half of all are
+        while True:
+            x = gamma(rng, shape) / rate
+            if x * floor <= 1.0:
+                return x
+    # With t = 1/floor and m = rate · t, the density in u = x/t is u^(a−m−1) · (u e^(1−u))^m up to a
+    # factor: a power of a uniform number, and a chance that grows up to u = 1.
+    m = rate / floor
+    if shape - m < 1e-3:
+        m = shape - 1e-3
+    while True:
+        log_u = math.log(1.0 - uniform(rng)) / (shape - m)
+        u = math.exp(log_u)
+        chance = m * log_u - rate / floor * (u - 1.0)
+        if math.log(1.0 - uniform(rng)) < chance:
+            return u / floor
