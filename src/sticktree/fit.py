@@ -15,25 +15,40 @@ from sticktree.data import Columns
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
 from sticktree.engine.own.kinds import LIKELIHOODS
+from sticktree.errors import ParameterError
 from sticktree.inference.drift import Stream
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.parameters import check_level
 from sticktree.inference.selection import Selection
 from sticktree.inference.showing import showing
 from sticktree.model import Model
-from sticktree.posterior.clusterings import coclustering, confidence, labels_at, spread
-from sticktree.posterior.consensus import consensus_tree, meeting_times
+from sticktree.posterior.clusterings import coclustering, labels_at, spread
+from sticktree.posterior.consensus import consensus_tree, meeting_times, support
+from sticktree.posterior.cutting import Cut, Lasting, cut_into, longest_lasting, tree_of_rows
 from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
 from sticktree.posterior.flat import best_level, flat_clustering
 from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
+from sticktree.posterior.number import NumberOfClusters, number_of_clusters
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import FEW_LABELS
-from sticktree.tree import Tree
+from sticktree.posterior.walk import Walk, level_shares, used_draws
+from sticktree.tree import NULL, Tree
 
 AT_ONCE = 2_000_000
 """Up to this many data a fit ends with summaries; above, they are made when first asked for."""
-SUMMARIES = ("diagnosis", "whole_tree", "tree", "level", "labels", "confidence")
+SUMMARIES = (
+    "lasting",
+    "cut",
+    "diagnosis",
+    "whole_tree",
+    "tree",
+    "cluster_tree",
+    "labels",
+    "confidence",
+)
 """The cached properties that files keep."""
+OF_OTHER_CLUSTERS = ("labels", "confidence", "level")  # in files from before there was a cut
+N_SUPPORT = 1000  # draws that the supports of the cluster tree are counted in
 LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
 MEMBERSHIP_DRAWS = 400
 """Draws, spread evenly, that memberships are means of: a probability is then known to about .02."""
@@ -97,9 +112,9 @@ class Fit:
     @cached_property
     def diagnosis(self) -> Diagnosis:
         """Whether the answer is settled; R-hat and effective sample sizes."""
-        # The level of the flat clusters is at hand where a fit ends with summaries.
+        # Clusters are at hand where a fit ends with summaries.
         few = self.training.n_data <= min(FEW_LABELS, AT_ONCE) and self.posterior.labelled
-        return diagnose(self.posterior, self.level if few else None)
+        return diagnose(self.posterior, self.lasting if few else None)
 
     # ---- the rows of the fit ---------------------------------------------------------------------
 
@@ -111,8 +126,11 @@ class Fit:
     @cached_property
     def tree(self) -> Tree:
         """The consensus tree of the rows, with their names if they have any."""
-        whole, rows = self.whole_tree, self.training.fitted_rows
-        tree = whole
+        return self._tree_of_rows(self.whole_tree)
+
+    def _tree_of_rows(self, whole: Tree) -> Tree:
+        """Return a tree of the data as one of the rows."""
+        tree, rows = whole, self.training.fitted_rows
         if len(rows) < self.training.n_data:
             leaf = whole.leaf[self.training.first_data]
             tree = Tree(whole.parent, leaf, time=whole.time, support=whole.support)
@@ -120,28 +138,81 @@ class Fit:
         names = self.training.names
         return tree if names is None else tree.annotated(names=[names[row] for row in rows])
 
+    # ---- clusters: the posterior walk ------------------------------------------------------------
+
     @cached_property
-    def level(self) -> int:
-        """The level of the flat clusters."""
+    def level_shares(self) -> dict[int, float]:
+        """The levels of the draws' trees that the walk steps in, and how often in each."""
         if self.asked_level is not None:
-            return self.asked_level
-        return best_level(self.posterior.labelled, self.model.depth, self.whole_tree)
+            return {self.asked_level: 1.0}
+        return level_shares(used_draws(self.posterior.labelled), self.model.depth)
+
+    @property
+    def level(self) -> int:
+        """The level that the walk steps in most often."""
+        return max(self.level_shares, key=lambda level: self.level_shares[level])
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The walk over the data."""
+        return Walk.of(self.posterior.labelled, self.model.depth, shares=self.level_shares)
+
+    @cached_property
+    def lasting(self) -> Lasting:
+        """The number of clusters that lasts longest as the walk goes on."""
+        return longest_lasting(self.walk)
+
+    @cached_property
+    def cut(self) -> Cut:
+        """The clusters of the data."""
+        return cut_into(self.walk, self.lasting.n_clusters, self.lasting.steps)
+
+    @cached_property
+    def whole_cluster_tree(self) -> Tree:
+        """The cluster tree of the data, in which rows occur as often as their weights say."""
+        tree = tree_of_rows(self.walk.tree(self.lasting.steps))
+        return tree.annotated(support=support(tree, spread(self.posterior.labelled, N_SUPPORT)))
+
+    @cached_property
+    def cluster_tree(self) -> Tree:
+        """The cluster tree of the rows, with their names if they have any."""
+        return self._tree_of_rows(self.whole_cluster_tree)
 
     @cached_property
     def labels(self) -> IntArray:
-        """Flat clusters of the rows."""
-        return self._of_rows(self.flat(self.level), self.level)
+        """Clusters of the rows."""
+        return self._of_rows(self.cut.labels, self.level_shares)
+
+    @cached_property
+    def strays(self) -> npt.NDArray[np.bool_]:
+        """Whether each row is a stray, apart from the cluster that it is nearest to."""
+        return self._strays_of(self.cut)
+
+    @cached_property
+    def membership(self) -> FloatArray:
+        """The probability of each row to be in each cluster, after a step of the walk."""
+        training = self.training
+        shares = np.empty((training.n_rows, self.cut.n_clusters))
+        shares[training.rows[::-1]] = self.walk.memberships(self.cut.labels)[::-1]
+        if len(training.outside):
+            shares[training.rows_outside] = self.membership_of(training.outside)
+        return shares
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """Posterior probability of each row to be with the others of its cluster."""
-        labels, level, training = self.flat(self.level), self.level, self.training
+        """The probability of each row to be in its own cluster, after a step of the walk."""
+        training = self.training
         certain = np.empty(training.n_rows)
-        certain[training.rows] = confidence(labels, labels_at(self.posterior.labelled, level))
+        certain[training.rows[::-1]] = self.walk.confidence(self.cut.labels)[::-1]
         if len(training.outside):
-            (shares,) = self.memberships(training.outside, [level])
-            certain[training.rows_outside] = shares.max(axis=1)
+            certain[training.rows_outside] = self.membership_of(training.outside).max(axis=1)
         return certain
+
+    @cached_property
+    def number_of_clusters(self) -> NumberOfClusters:
+        """How many clusters parts of the draws have."""
+        chains, rng = self.posterior.chains, np.random.default_rng(0)
+        return number_of_clusters(chains, self.model.depth, self.level_shares, rng)
 
     def summarised(self, most: int | None = None, progress: bool | None = False) -> Fit:
         """Return the fit with its summaries computed, unless it has more data than ``most``.
@@ -168,6 +239,8 @@ class Fit:
         found = {name: summaries[name] for name in SUMMARIES if name in summaries}
         if "diagnosis" in found and found["diagnosis"].settled is None:
             del found["diagnosis"]  # of a file that was written when R-hats were all there was
+        if "cut" not in found:
+            found = {name: found[name] for name in found if name not in OF_OTHER_CLUSTERS}
         vars(known).update(found)
         return known
 
@@ -183,22 +256,52 @@ class Fit:
         return self._flat[level]
 
     def checked_level(self, level: int | None = None) -> int:
-        """Return the level asked for, or else that of the labels."""
+        """Return the level asked for, or else that of the walk."""
         if level is None:
             return self.level
         check_level(level, self.model.depth)
         return level
 
+    def cut_into(self, n_clusters: int | None = None) -> Cut:
+        """Return the clusters of the data: a given number, or as many as there are."""
+        if n_clusters is None:
+            return self.cut
+        n_clusters = check_integer("n_clusters", n_clusters, minimum=1)
+        if n_clusters not in self._cuts:
+            self._cuts[n_clusters] = cut_into(self.walk, n_clusters, self.lasting.steps)
+        return self._cuts[n_clusters]
+
+    @cached_property
+    def _cuts(self) -> dict[int, Cut]:
+        return {self.cut.n_clusters: self.cut}
+
     def cluster(
         self,
-        level: int | None = None,
         n_clusters: int | None = None,
-        loss: Literal["vi", "binder"] = "vi",
+        method: Literal["walk", "loss"] = "walk",
+        strays: Literal["join", "label"] = "join",
+        level: int | None = None,
+        loss: Literal["vi", "binder"] | None = None,
         nested: bool = False,
     ) -> IntArray:
         """Return flat clusters of the rows; see :meth:`sticktree.DFPMixture.cluster`."""
+        _check_cluster_options(method, strays, loss, nested)
+        if method == "loss":
+            return self._of_least_loss(n_clusters, level, loss or "vi", nested)
+        fit = self if level is None else replace(self, asked_level=self.checked_level(level))
+        cut = fit.cut_into(n_clusters)
+        labels = fit._of_rows(cut.labels, fit.level_shares)
+        if strays == "label":
+            labels[fit._strays_of(cut)] = NULL
+        return labels
+
+    def _of_least_loss(
+        self, n_clusters: int | None, level: int | None, loss: Literal["vi", "binder"], nested: bool
+    ) -> IntArray:
         if level is None and n_clusters is not None:
             level = self._level_of(check_integer("n_clusters", n_clusters, minimum=1))
+        elif level is None:
+            level = best_level(self.posterior.labelled, self.model.depth, self.whole_tree)
         level = self.checked_level(level)
         labels = flat_clustering(
             labels_at(self.posterior.labelled, level),
@@ -207,7 +310,7 @@ class Fit:
             tree=self.whole_tree,
             nested=nested,
         )
-        return self._of_rows(labels, level)
+        return self._of_rows(labels, {level: 1.0})
 
     def coclustering(
         self, rows: npt.ArrayLike | None = None, level: int | None = None
@@ -226,15 +329,20 @@ class Fit:
         sizes = np.mean([draw.nodes_per_level(depth) for draw in self.posterior.draws], axis=0)
         return 1 + int(np.argmin(np.abs(np.log(sizes) - np.log(n_clusters))))
 
-    def _of_rows(self, labels: IntArray, level: int) -> IntArray:
+    def _of_rows(self, labels: IntArray, shares: Mapping[int, float]) -> IntArray:
         """Return labels of the rows from those of the data; others go where they probably are."""
         training = self.training
         of_rows = np.empty(training.n_rows, dtype=np.int32)
         # In reverse, so that the first of equal rows decides.
         of_rows[training.rows[::-1]] = labels[::-1]
         if len(training.outside):
-            (shares,) = self._memberships(training.outside, {level: labels})
-            of_rows[training.rows_outside] = shares.argmax(axis=1)
+            found = self._shared_out(training.outside, labels, shares)
+            of_rows[training.rows_outside] = found.argmax(axis=1)
+        return of_rows
+
+    def _strays_of(self, cut: Cut) -> npt.NDArray[np.bool_]:
+        of_rows = np.zeros(self.training.n_rows, dtype=bool)
+        of_rows[self.training.rows] = cut.stray
         return of_rows
 
     # ---- new rows, standardised ------------------------------------------------------------------
@@ -242,6 +350,35 @@ class Fit:
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log predictive density of every row, in the user's units."""
         return self.posterior.predictive.log_density(x) + self.training.scaling.log_units(x)
+
+    def membership_of(self, x: FloatArray, n_clusters: int | None = None) -> FloatArray:
+        """Return the probability of new rows to be in each cluster."""
+        return self._shared_out(x, self.cut_into(n_clusters).labels, self.level_shares)
+
+    def shares(self, x: FloatArray, level: int | None, n_clusters: int | None) -> FloatArray:
+        """Return the probability of new rows to be in each cluster, or in those of a level."""
+        if level is None:
+            return self.membership_of(x, n_clusters)
+        return self.memberships(x, [level])[0]
+
+    def prepared_for(self, level: int | None, n_clusters: int | None) -> Fit:
+        """Return the fit with the clusters that are asked for known; raise if they cannot be."""
+        if level is not None and n_clusters is not None:
+            raise ParameterError("n_clusters", n_clusters, "left out where a level is given")
+        if level is None:
+            self.cut_into(n_clusters)
+        else:
+            self.flat(self.checked_level(level))
+        return self
+
+    def _shared_out(
+        self, x: FloatArray, labels: IntArray, shares: Mapping[int, float]
+    ) -> FloatArray:
+        """Return memberships in clusters by the branches of some levels that new rows join."""
+        found = self._memberships(x, dict.fromkeys(shares, labels))
+        return np.asarray(
+            sum(share * part for share, part in zip(shares.values(), found, strict=True))
+        )
 
     def memberships(self, x: FloatArray, levels: list[int]) -> list[FloatArray]:
         """Return the probability of new rows to be with each flat cluster, level by level."""
@@ -251,8 +388,10 @@ class Fit:
         used = self.posterior.predictive.labelled.thinned(MEMBERSHIP_DRAWS)
         return used.memberships(x, clusters)
 
-    def n_clusters(self, level: int) -> int:
-        """Return the number of flat clusters at a level."""
+    def n_clusters(self, level: int | None = None, n_clusters: int | None = None) -> int:
+        """Return the number of clusters, or of flat clusters at a level."""
+        if level is None:
+            return self.cut_into(n_clusters).n_clusters
         return int(self.flat(level).max()) + 1
 
     def imputed(self, x: FloatArray) -> FloatArray:
@@ -334,9 +473,23 @@ class Fit:
         )
         vars(light)["posterior"] = Posterior(chains, self.model, training)
         if with_labels:
-            vars(light).update(level=self.level, _flat=self._flat)
+            known = {"level_shares": self.level_shares, "cut": self.cut}
+            vars(light).update(known, _cuts=self._cuts, _flat=self._flat)
         return light
 
 
 def _without_labels(draw: Draw) -> Draw:
     return replace(draw, leaf=draw.leaf[:0]) if draw.counts is not None else draw
+
+
+def _check_cluster_options(method: str, strays: str, loss: str | None, nested: bool) -> None:
+    if method not in ("walk", "loss"):
+        raise ParameterError("method", method, '"walk" or "loss"')
+    if strays not in ("join", "label"):
+        raise ParameterError("strays", strays, '"join" or "label"')
+    if method == "walk":
+        for name, given in (("loss", loss), ("nested", nested)):
+            if given:
+                raise ParameterError(name, given, 'left out unless method="loss"')
+    elif strays == "label":
+        raise ParameterError("strays", strays, '"join" where method="loss", which knows no strays')

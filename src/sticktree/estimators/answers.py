@@ -23,6 +23,7 @@ from sticktree.inference.runner import seed_sequence
 from sticktree.inference.selection import Selection
 from sticktree.posterior.draws import Diagnosis, Posterior
 from sticktree.posterior.loo import LeaveOneOut, Stack
+from sticktree.posterior.number import NumberOfClusters
 from sticktree.tree import Tree
 
 MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
@@ -53,18 +54,38 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         return self.fit_.tree
 
     @property
+    def cluster_tree_(self) -> Tree:
+        """The tree of the posterior walk, whose cuts are the clusters."""
+        return self.fit_.cluster_tree
+
+    @property
     def level_(self) -> int:
-        """The level of the flat clusters."""
+        """The level of the draws' trees that the walk steps in most often."""
         return self.fit_.level
 
     @property
     def labels_(self) -> IntArray:
-        """Flat clusters at ``level_``."""
+        """The cluster of each row."""
         return self.fit_.labels
 
     @property
+    def n_clusters_(self) -> int:
+        """Number of clusters in ``labels_``."""
+        return self.fit_.cut.n_clusters
+
+    @property
+    def number_of_clusters_(self) -> NumberOfClusters:
+        """How many clusters parts of the draws have: P(k)."""
+        return self.fit_.number_of_clusters
+
+    @property
+    def membership_(self) -> FloatArray:
+        """Probability of each row to be in each cluster."""
+        return self.fit_.membership
+
+    @property
     def confidence_(self) -> FloatArray:
-        """Posterior probability of each row to be with the others of its cluster."""
+        """Probability of each row to be in its own cluster."""
         return self.fit_.confidence
 
     @property
@@ -145,24 +166,38 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
     def cluster(
         self,
-        level: int | None = None,
         n_clusters: int | None = None,
-        loss: Literal["vi", "binder"] = "vi",
+        *,
+        method: Literal["walk", "loss"] = "walk",
+        strays: Literal["join", "label"] = "join",
+        level: int | None = None,
+        loss: Literal["vi", "binder"] | None = None,
         nested: bool = False,
     ) -> IntArray:
-        """Return flat clusters of the rows of the fit: those of least posterior expected loss.
+        """Return flat clusters of the rows of the fit.
 
         Parameters
         ----------
-        level : int or None, default=None
-            Level of the draws' trees whose clusters are to be met. None is that of ``labels_``; if
-            ``n_clusters`` is given, it is the level whose number of branches is nearest.
         n_clusters : int or None, default=None
-            The exact number of clusters; None takes the number with the least loss.
-        loss : {"vi", "binder"}, default="vi"
-            Variation of information, or Binder's loss: pairs on which two clusterings disagree.
+            How many; None is the number of ``labels_``, or with ``method="loss"`` that of least
+            loss.
+        method : {"walk", "loss"}, default="walk"
+            "walk" cuts ``cluster_tree_``: rows are together if chains of co-clustering connect
+            them, so a bent cluster that draws cover by many leaves is one. "loss" is the partition
+            of least posterior expected loss, which is as fine as the draws' own.
+        strays : {"join", "label"}, default="join"
+            What becomes of small branches that are apart from all clusters: each joins the nearest
+            one, or its rows are labelled −1.
+        level : int or None, default=None
+            Level of the draws' trees. None leaves it to the draws: the walk steps in the deepest
+            that has at most about 4 √N nodes; with ``method="loss"`` it is the one on whose
+            clusters the draws agree best, or whose number of branches is nearest to ``n_clusters``.
+        loss : {"vi", "binder"} or None, default=None
+            With ``method="loss"``: variation of information, the default, or Binder's loss, pairs
+            on which two clusterings disagree.
         nested : bool, default=False
-            Only cuts of ``tree_``, so that each cluster is one of its branches.
+            With ``method="loss"``: only cuts of ``tree_``, so that each cluster is one of its
+            branches.
 
         Returns
         -------
@@ -180,7 +215,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         array([30, 30])
         """
         check_is_fitted(self)
-        return self.fit_.cluster(level, n_clusters, loss, nested)
+        return self.fit_.cluster(n_clusters, method, strays, level, loss, nested)
 
     def coclustering(
         self, rows: npt.ArrayLike | None = None, level: int | None = None
@@ -241,28 +276,50 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         return self.fit_.stack()
 
     @chunkwise
-    def predict_proba(self, X: npt.ArrayLike, level: int | None = None) -> FloatArray:  # noqa: N803
-        """Return the probability of every row to be with each cluster at a level.
+    def predict_proba(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        level: int | None = None,
+        n_clusters: int | None = None,
+    ) -> FloatArray:
+        """Return the probability of every row to be in each cluster.
 
-        It is a mean over at most 400 draws, spread evenly; so are :meth:`predict` and
+        In each draw a row joins a branch, and is in the clusters that the rows of that branch are
+        in. It is a mean over at most 400 draws, spread evenly; so are :meth:`predict` and
         :meth:`transform`.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_samples, n_features)
+            The rows.
+        level : int or None, default=None
+            None is for the clusters of ``labels_``; a level is for the clusters of least loss of
+            that level, as :meth:`transform` has them.
+        n_clusters : int or None, default=None
+            For the clusters of :meth:`cluster`, so many.
         """
         check_is_fitted(self)
-        level = self.fit_.checked_level(level)
+        fit = self.fit_.prepared_for(level, n_clusters)
         if is_dask(X):
-            width = self.fit_.n_clusters(level)
-            return lazily(self, "predict_proba", X, np.float64, width, level=level)
-        return self.fit_.memberships(self._asked(X), [level])[0]
+            width = fit.n_clusters(level, n_clusters)
+            asked = {"level": level, "n_clusters": n_clusters}
+            return lazily(self, "predict_proba", X, np.float64, width, **asked)
+        return fit.shares(self._asked(X), level, n_clusters)
 
     @chunkwise
-    def predict(self, X: npt.ArrayLike, level: int | None = None) -> IntArray:  # noqa: N803
-        """Return the most probable cluster of every row at a level."""
+    def predict(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        level: int | None = None,
+        n_clusters: int | None = None,
+    ) -> IntArray:
+        """Return the most probable cluster of every row; see :meth:`predict_proba`."""
         check_is_fitted(self)
-        level = self.fit_.checked_level(level)
+        fit = self.fit_.prepared_for(level, n_clusters)  # here, and not once for each partition
         if is_dask(X):
-            self.fit_.flat(level)  # here, and not once for each partition
-            return lazily(self, "predict", X, np.int32, level=level)
-        (shares,) = self.fit_.memberships(self._asked(X), [level])
+            asked = {"level": level, "n_clusters": n_clusters}
+            return lazily(self, "predict", X, np.int32, **asked)
+        shares = fit.shares(self._asked(X), level, n_clusters)
         return np.asarray(shares.argmax(axis=1), dtype=np.int32)
 
     @chunkwise

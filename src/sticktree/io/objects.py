@@ -30,6 +30,7 @@ from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.inference.runner import Schedule
 from sticktree.inference.selection import Selection
 from sticktree.model import Column, Model
+from sticktree.posterior.cutting import Cut, Lasting
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.loo import LeaveOneOut
 from sticktree.posterior.settled import Settled
@@ -61,7 +62,9 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Columns,
             Concentration,
             Course,
+            Cut,
             Diagnosis,
+            Lasting,
             LeaveOneOut,
             Look,
             Model,

@@ -71,7 +71,7 @@ def consensus_tree(
     levels = summed_meeting_levels(used, members.pick(rng, len(used))) / np.float64(len(used))
     inside = _levels_inside(used, members, rng)
     joins = average_linkage(levels, members.size)
-    tree = _grown(members, inside, joins, float(leaf_time))
+    tree = grown(members, inside, joins, float(leaf_time))
     return tree.annotated(support=support(tree, used))
 
 
@@ -169,7 +169,7 @@ def _levels_inside(draws: list[Draw], members: Members, rng: np.random.Generator
     return inside / len(draws)
 
 
-def _grown(
+def grown(
     members: Members,
     inside: FloatArray,
     joins: tuple[npt.NDArray[Any], npt.NDArray[Any], FloatArray],

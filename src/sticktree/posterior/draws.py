@@ -16,6 +16,7 @@ from sticktree.display import html
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.posterior.convergence import convergence
+from sticktree.posterior.cutting import Lasting
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import Settled, settled
 
@@ -276,15 +277,15 @@ class Diagnosis:
         return judged.text
 
 
-def diagnose(posterior: Posterior, level: int | None = None) -> Diagnosis:
+def diagnose(posterior: Posterior, lasting: Lasting | None = None) -> Diagnosis:
     """Compare what two halves of the chains say, and compute R-hats and effective sample sizes.
 
-    R-hat needs two chains. ``level`` is that of the flat clusters, if they are to be compared.
+    R-hat needs two chains. ``lasting`` is how many clusters there are, if they are to be compared.
     """
     r_hat, ess = convergence(posterior.columns() if posterior.n_draws >= 4 else {})
     if not posterior.n_draws:
         return Diagnosis(r_hat, ess)
-    found = settled(posterior.chains, posterior.model, posterior.training, level)
+    found = settled(posterior.chains, posterior.model, posterior.training, lasting)
     return Diagnosis(r_hat, ess, found)
 
 

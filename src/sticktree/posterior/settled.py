@@ -26,9 +26,9 @@ from sticktree.checks import FloatArray
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
-from sticktree.posterior.clusterings import expected_adjusted_rand, labels_at, spread
+from sticktree.posterior.clusterings import spread
 from sticktree.posterior.consensus import meeting_times
-from sticktree.posterior.flat import flat_clustering
+from sticktree.posterior.cutting import Lasting, cut_into, weighted_rand
 from sticktree.posterior.loo import LeaveOneOut, densities_of, densities_without, leave_one_out
 from sticktree.posterior.walk import Walk, agreement
 
@@ -51,8 +51,6 @@ DETAILS = 0.95  # correlation of the levels at which rows meet
 FEWEST = 8  # draws of a half, of fewer of which nothing can be told
 N_ROWS = 300  # whose meetings are compared
 N_MEETINGS = 100  # draws of a half that they are taken from
-N_FLAT = 40  # draws of a half that flat clusters are made from
-FLAT_STEPS = 20_000_000  # of the search for them
 FEW_LABELS = 5_000  # rows of which they are
 FLAT = 0.05  # standard deviation of levels, of the depth, below which trees have no branches
 
@@ -282,7 +280,7 @@ def settled(
     chains: Sequence[Sequence[Draw]],
     model: Model,
     training: TrainingData | None = None,
-    level: int | None = None,
+    lasting: Lasting | None = None,
 ) -> Settled:
     """Compare what two halves of the chains of a fit say.
 
@@ -296,8 +294,8 @@ def settled(
         What they are draws of.
     training : TrainingData, optional
         The rows; without them nothing can be told of the density.
-    level : int, optional
-        The level of the flat clusters; without it, these are not compared.
+    lasting : Lasting, optional
+        How many clusters there are; without it, labels are not compared.
     """
     yardstick = None
     densities: list[FloatArray] = []
@@ -305,7 +303,7 @@ def settled(
         yardstick = Yardstick(training, model)
         if len(yardstick.rows):
             densities = [yardstick.densities(spread(chain, LOOKED_AT)) for chain in chains]
-    return compared(chains, densities, yardstick, model.depth, level)
+    return compared(chains, densities, yardstick, model.depth, lasting)
 
 
 def compared(
@@ -313,7 +311,7 @@ def compared(
     densities: Sequence[FloatArray],
     yardstick: Yardstick | None,
     depth: int,
-    level: int | None = None,
+    lasting: Lasting | None = None,
 ) -> Settled:
     """Compare what two halves of the chains say, where densities are known.
 
@@ -328,8 +326,8 @@ def compared(
         What they were made with.
     depth : int
         Levels of the trees below the root.
-    level : int, optional
-        The level of the flat clusters; without it, these are not compared.
+    lasting : Lasting, optional
+        How many clusters there are; without it, labels are not compared.
     """
     first, second = halves([[draw for draw in chain if draw.labelled] for chain in chains])
     found: dict[str, float] = {}
@@ -343,22 +341,20 @@ def compared(
             found["row_difference"] = float(np.sqrt(np.mean(gap**2)))
             found["tolerance"] = tolerance(yardstick.pooled([*by_half[0], *by_half[1]]))
     if min(len(first), len(second)) >= FEWEST:
-        found["cluster_agreement"] = cluster_agreement(first, second, depth)
+        walks = Walk.of(first, depth), Walk.of(second, depth)
+        found["cluster_agreement"] = agreement(*walks)
         found["tree_agreement"] = tree_agreement(first, second, depth)
-        if level is not None and first[0].n_data <= FEW_LABELS:
-            found["label_agreement"] = label_agreement(first, second, level)
+        if lasting is not None:
+            found["label_agreement"] = label_agreement(*walks, lasting)
     return Settled(len(chains), **found)
 
 
-def label_agreement(first: Sequence[Draw], second: Sequence[Draw], level: int) -> float:
-    """Return the adjusted Rand index of the flat clusters at a level of two sets of draws."""
-    a, b = (
-        flat_clustering(labels_at(spread(draws, N_FLAT), level), max_steps=FLAT_STEPS)
-        for draws in (first, second)
-    )
-    if not a.any() and not b.any():
-        return 1.0
-    return expected_adjusted_rand(a, b[None])
+def label_agreement(first: Walk, second: Walk, lasting: Lasting) -> float:
+    """Return the adjusted Rand index of the clusters of two walks, as many as of all draws."""
+    most = min(walk.profiles.size.size for walk in (first, second))
+    n_clusters = min(lasting.n_clusters, most)
+    a, b = (cut_into(walk, n_clusters, lasting.steps).labels for walk in (first, second))
+    return weighted_rand(a, b, np.ones(a.size))
 
 
 def cluster_agreement(first: Sequence[Draw], second: Sequence[Draw], depth: int) -> float:

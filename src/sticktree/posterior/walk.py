@@ -12,15 +12,16 @@ row are two. With P = V Λ Vᵀ the coordinates of row i after t steps are V_i �
 cosines are those of the rows of P^t, and groups far apart differ by √2, whatever their size.
 
 Rows that are together in all partitions are one row of larger weight, which changes nothing but the
-cost; no matrix of all pairs of many rows is made.
+cost. Many others are gathered into small groups, by where they are after a few steps. No matrix of
+all pairs of many rows is made, nor one of all rows and eigenvectors.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,8 @@ from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.draw import Draw
 from sticktree.posterior.clusterings import labelled, labels_at, spread
-from sticktree.posterior.ward import WardTree, ward_tree
+from sticktree.posterior.spectrum import Profiles, spectrum
+from sticktree.posterior.ward import WardTree, joined, micro_centres, nearest_centre
 
 STEPS = 32
 """Steps of the walk that the cluster tree is made by."""
@@ -37,12 +39,33 @@ MOST_DRAWS = 60  # more change next to nothing
 FEWEST_DRAWS = 30  # of many rows
 MOST_LABELS = 200_000
 N_NODES = 4.0  # times √N: nodes of a level, above which it says more of leaves than of clusters
-N_VECTORS = 64  # eigenvectors, where not all can be afforded
-DENSE = 700  # rows or clusters of which a square matrix is decomposed whole
-N_PARTS = 256  # of rows that nothing connects, and are told apart
-FAINTEST = 1e-6  # eigenvalues below are left out
+EXACT = 600  # profiles up to which each is a group
+N_GROUPS = 300  # groups of more
+GROUP_STEPS = 8  # of the walk, that they are gathered by
+N_SEEN = 6_000  # profiles that their centres are fitted to
+AT_ONCE = 20_000  # profiles whose coordinates are held at a time
+FAINT = 1e-6  # entries of coordinates that are left out
 N_ROWS = 500  # whose pairs are compared between trees
 FLAT = 0.05  # standard deviation of heights, of 1 at most, below which a tree has no clusters
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of rows that are near each other.
+
+    Attributes
+    ----------
+    of_row : int array, shape (N,)
+        The group of each row.
+    size : int array
+        How many rows each has.
+    vectors : float array, shape (groups, eigenvalues)
+        The mean of their entries in the eigenvectors.
+    """
+
+    of_row: IntArray
+    size: npt.NDArray[np.int64]
+    vectors: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,24 +74,27 @@ class Walk:
 
     Attributes
     ----------
-    profile : int array, shape (N,)
-        Rows of one profile are together in all partitions.
-    size : int array
-        How many rows each profile has.
+    profiles : Profiles
+        The rows; those that are together in all partitions are one.
     eigenvalues : float array
         The largest first; all of them, unless profiles and clusters are many.
-    vectors : float array, shape (profiles, eigenvalues)
-        Eigenvectors, scaled by √size.
+    loadings : float array, shape (clusters, eigenvalues)
+        What each cluster of each partition adds to the entries of its rows in the eigenvectors.
     """
 
-    profile: IntArray
-    size: npt.NDArray[np.int64]
+    profiles: Profiles
     eigenvalues: FloatArray
-    vectors: FloatArray
-    _trees: dict[int, WardTree] = field(default_factory=dict, repr=False)
+    loadings: FloatArray
+    _trees: dict[float, WardTree] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, draws: Sequence[Draw], depth: int, most: int | None = None) -> Walk:
+    def of(
+        cls,
+        draws: Sequence[Draw],
+        depth: int,
+        most: int | None = None,
+        shares: dict[int, float] | None = None,
+    ) -> Walk:
         """Return the walk of draws.
 
         Parameters
@@ -79,13 +105,11 @@ class Walk:
             Levels of their trees below the root.
         most : int, optional
             Draws that are used, spread evenly; by default 60, of many rows 30.
+        shares : dict of float, optional
+            The levels that are stepped in, and how often; by default :func:`level_shares`.
         """
-        known = labelled(draws)
-        if most is None:
-            affordable = MOST_LABELS // max(known[0].n_data, 1)
-            most = min(max(affordable, FEWEST_DRAWS), MOST_DRAWS)
-        used = spread(known, most)
-        shares = level_shares(used, depth)
+        used = used_draws(draws, most)
+        shares = level_shares(used, depth) if shares is None else shares
         labels = [labels_at(used, level) for level in shares]
         weights = [np.full(len(used), share / len(used)) for share in shares.values()]
         return cls.of_labels(np.concatenate(labels), np.concatenate(weights))
@@ -110,39 +134,120 @@ class Walk:
         """
         partitions = np.atleast_2d(np.asarray(labels))
         share = np.full(len(partitions), 1.0) if shares is None else np.asarray(shares, dtype=float)
-        profile, first, size = _profiles(partitions)
-        of_profiles = partitions[:, first]
+        profiles = Profiles.of(partitions, share / share.sum())
         with one_thread():
-            values, vectors = _spectrum(of_profiles, size, share / share.sum())
-        return cls(profile, size, values, vectors)
+            return cls(profiles, *spectrum(profiles))
 
     @property
     def n_data(self) -> int:
         """Number of rows."""
-        return self.profile.size
+        return self.profiles.of_row.size
+
+    # ---- where rows are --------------------------------------------------------------------------
 
     def coordinates(self, t: float = STEPS) -> FloatArray:
         """Return the coordinates of rows after ``t`` steps, of length 1; up to a rotation."""
-        return self._coordinates(t)[self.profile]
+        with one_thread():
+            parts = [coordinates for _, _, coordinates in self._each(t)]
+        return np.concatenate(parts)[self.profiles.of_row]
 
-    def _coordinates(self, t: float) -> FloatArray:
+    def _each(self, t: float) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Yield profiles, some at a time: their entries in eigenvectors, and coordinates."""
+        for start in range(0, self.profiles.size.size, AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            vectors = self.profiles.sums_over(self.loadings, part)
+            yield part, vectors, self._after(vectors, t)
+
+    def _after(self, vectors: FloatArray, t: float) -> FloatArray:
+        """Return coordinates after ``t`` steps, given entries in the eigenvectors."""
         scaled = self.eigenvalues**t
-        kept = scaled > 1e-9
-        u: FloatArray = self.vectors[:, kept] * scaled[kept]
+        kept = scaled > FAINT
+        u = vectors[:, kept] * scaled[kept]
         # A row whose every eigenvector is faint, or left out, is nowhere.
         length = np.sqrt(np.einsum("ij,ij->i", u, u))
-        return u / np.where(length > 0, length, 1.0)[:, None]
+        return np.asarray(u / np.where(length > 0, length, 1.0)[:, None])
 
-    def tree(self, t: int = STEPS) -> WardTree:
+    @cached_property
+    def groups(self) -> Groups:
+        """Groups of rows, of which the cluster tree is made: at most 600."""
+        return self.gathered(N_GROUPS)
+
+    def gathered(self, most: int) -> Groups:
+        """Return the profiles themselves, or if they are many, about ``most`` groups of them."""
+        profiles = self.profiles
+        with one_thread():
+            if profiles.size.size <= max(EXACT, most):
+                vectors = profiles.sums_over(self.loadings)
+                return Groups(profiles.of_row, profiles.size, vectors)
+            return self._gathered(most)
+
+    def _gathered(self, most: int) -> Groups:
+        profiles = self.profiles
+        heaviest = np.sort(np.argsort(-profiles.size, kind="stable")[: max(N_SEEN, 4 * most)])
+        seen = np.concatenate(
+            [
+                self._after(
+                    profiles.sums_over(self.loadings, heaviest[k : k + AT_ONCE]), GROUP_STEPS
+                )
+                for k in range(0, heaviest.size, AT_ONCE)
+            ]
+        )
+        centres = micro_centres(seen, profiles.size[heaviest], most)
+        nearest = np.empty(profiles.size.size, dtype=np.int64)
+        sums = np.zeros((len(centres), self.eigenvalues.size))
+        for part, vectors, coordinates in self._each(GROUP_STEPS):
+            nearest[part] = nearest_centre(coordinates, centres)
+            np.add.at(sums, nearest[part], vectors * profiles.size[part, None])
+        count = np.bincount(nearest, profiles.size, len(centres)).astype(np.int64)
+        there = count > 0
+        number = (np.cumsum(there) - 1).astype(np.int32)
+        vectors = sums[there] / count[there, None]
+        return Groups(number[nearest][profiles.of_row], count[there], vectors)
+
+    # ---- the cluster tree ------------------------------------------------------------------------
+
+    def tree(self, t: float = STEPS) -> WardTree:
         """Return Ward's tree of the coordinates after ``t`` steps: the cluster tree."""
         if t not in self._trees:
-            with one_thread():
-                self._trees[t] = ward_tree(self._coordinates(t), self.size, self.profile)
+            self._trees[t] = self.tree_of(self.groups, t)
         return self._trees[t]
 
-    def linkage(self, t: int = STEPS) -> FloatArray:
-        """Return the cluster tree as scipy's linkage matrix of the rows."""
-        return self.tree(t).linkage()
+    def tree_of(self, groups: Groups, t: float = STEPS) -> WardTree:
+        """Return Ward's tree of groups of rows."""
+        with one_thread():
+            points = self._after(groups.vectors, t)
+            return WardTree(groups.of_row, joined(points, groups.size), points, groups.size)
+
+    # ---- a step ----------------------------------------------------------------------------------
+
+    def memberships(self, labels: IntArray) -> FloatArray:
+        """Return the probability to be in each cluster after one step from each row, P H.
+
+        Parameters
+        ----------
+        labels : int array, shape (N,)
+            The cluster of each row, from 0.
+
+        Returns
+        -------
+        float array, shape (N, clusters)
+            Rows sum to 1.
+        """
+        return np.asarray(self._shares(labels)[self.profiles.of_row])
+
+    def confidence(self, labels: IntArray) -> FloatArray:
+        """Return the probability to be in its own cluster after one step from each row."""
+        return np.asarray(self._shares(labels)[self.profiles.of_row, labels])
+
+    def _shares(self, labels: IntArray) -> FloatArray:
+        """Return the memberships of profiles."""
+        profiles, n_clusters = self.profiles, int(labels.max(initial=0)) + 1
+        counts = np.zeros(profiles.rows_in.size * n_clusters)
+        for column in profiles.column.T:
+            place = column[profiles.of_row].astype(np.int64) * n_clusters + labels
+            counts += np.bincount(place, minlength=counts.size)
+        shares = counts.reshape(-1, n_clusters) * profiles.weight[:, None]
+        return np.clip(profiles.sums_over(shares), 0.0, 1.0)
 
 
 def agreement(first: Walk, second: Walk, t: int = STEPS) -> float:
@@ -170,6 +275,15 @@ def agreement(first: Walk, second: Walk, t: int = STEPS) -> float:
     return float(ab / math.sqrt(aa * bb))
 
 
+def used_draws(draws: Sequence[Draw], most: int | None = None) -> list[Draw]:
+    """Return the draws that a walk steps in, spread evenly: 60, of many rows 30."""
+    known = labelled(draws)
+    if most is None:
+        affordable = MOST_LABELS // max(known[0].n_data, 1)
+        most = min(max(affordable, FEWEST_DRAWS), MOST_DRAWS)
+    return spread(known, most)
+
+
 def level_shares(draws: Sequence[Draw], depth: int) -> dict[int, float]:
     """Return the levels that the walk steps in, and how often in each.
 
@@ -186,93 +300,3 @@ def level_shares(draws: Sequence[Draw], depth: int) -> dict[int, float]:
         return {1: 1.0}
     below = 1.0 - math.log2(nodes[level] / limit)
     return {level: 1.0} if below <= 0 else {level: 1.0 - below, level + 1: below}
-
-
-# ---- the spectrum -----------------------------------------------------------------------------
-
-
-def _profiles(
-    partitions: npt.NDArray[np.integer],
-) -> tuple[IntArray, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return numbers of rows by the clusters they are in, the first row of each, and sizes.
-
-    Two rows that differ have one key with probability 2^-64.
-    """
-    rng = np.random.default_rng(0)
-    key = np.zeros(partitions.shape[1], dtype=np.uint64)
-    for labels in partitions:
-        words = rng.integers(2**64, size=int(labels.max()) + 1, dtype=np.uint64)
-        key += words[labels]
-    _, first, inverse, size = np.unique(
-        key, return_index=True, return_inverse=True, return_counts=True
-    )
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    profile = rank[inverse.reshape(-1)].astype(np.int32)
-    return profile, first[order].astype(np.int64), size[order].astype(np.int64)
-
-
-def _spectrum(
-    partitions: npt.NDArray[np.integer], size: npt.NDArray[np.int64], share: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return eigenvalues and eigenvectors of P, the largest first."""
-    from scipy.linalg import eigh
-    from scipy.sparse import csr_array
-
-    n_draws, m = partitions.shape
-    n_clusters = partitions.max(axis=1).astype(np.int64) + 1
-    start = np.concatenate([[0], np.cumsum(n_clusters)])
-    column = partitions.T + start[:-1]
-    rows_in = np.bincount(column.reshape(-1), np.repeat(size, n_draws), start[-1])
-    of_cluster = np.repeat(share, n_clusters)
-    weight = np.divide(of_cluster, rows_in, out=np.zeros(start[-1]), where=rows_in > 0)
-    entries = np.sqrt(weight[column] * size[:, None]).reshape(-1)
-    ends = np.arange(0, m * n_draws + 1, n_draws)
-    b = csr_array((entries, column.reshape(-1), ends), (m, int(start[-1])))
-    tall = m > start[-1]
-    if min(b.shape) <= DENSE:
-        found, vectors = eigh((b.T @ b if tall else b @ b.T).toarray())
-    elif tall:
-        found, vectors = _largest(b.T.tocsr(), np.sqrt(of_cluster * rows_in))
-    else:
-        found, vectors = _largest(b, np.sqrt(size))
-    order = np.argsort(-found, kind="stable")
-    order = order[found[order] > FAINTEST]
-    values, vectors = np.minimum(found[order], 1.0), vectors[:, order]
-    return values, (b @ vectors) / np.sqrt(values) if tall else vectors
-
-
-def _largest(b: Any, stationary: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the largest eigenvalues of B Bᵀ, sparse, and their vectors.
-
-    Parts of the rows that nothing connects have an eigenvalue 1 each, whose vector is the
-    stationary one, 0 elsewhere. Lanczos' algorithm may miss some of equal eigenvalues, so these
-    are taken out first.
-    """
-    from scipy.sparse import block_array, csr_array
-    from scipy.sparse.csgraph import connected_components
-    from scipy.sparse.linalg import LinearOperator, eigsh
-
-    back = b.T.tocsr()
-    n = b.shape[0]
-    _, found = connected_components(block_array([[None, b], [back, None]]), directed=False)
-    part = np.unique(found[:n], return_inverse=True)[1].reshape(-1)
-    mass = np.bincount(part, weights=stationary**2)
-    entries = stationary / np.sqrt(np.where(mass > 0, mass, 1.0))[part]
-    parts = csr_array((entries, part, np.arange(n + 1)), (n, mass.size))
-    parts_back = parts.T.tocsr()
-
-    def step(x: FloatArray) -> FloatArray:
-        moved: FloatArray = b @ (back @ x) - parts @ (parts_back @ x)
-        return moved
-
-    operator = LinearOperator((n, n), matvec=step, dtype=np.float64)
-    beginning = np.random.default_rng(0).standard_normal(n)
-    values, vectors = eigsh(operator, k=N_VECTORS, ncv=2 * N_VECTORS, v0=beginning, tol=1e-3)
-    # Numbers that no cluster has are parts without rows.
-    heaviest = np.sort(np.argsort(-mass, kind="stable")[: min(N_PARTS, np.count_nonzero(mass))])
-    return (
-        np.concatenate([np.ones(heaviest.size), values]),
-        np.concatenate([parts[:, heaviest].toarray(), vectors], axis=1),
-    )

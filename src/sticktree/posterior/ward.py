@@ -13,12 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.jit import jit
 
-EXACT = 600  # points up to which all are joined one by one
-N_MICRO = 300  # micro-clusters that take their place if there are more
-N_SEEN = 6_000  # points that the centres of micro-clusters are fitted to
 N_STEPS = 8  # of Lloyd's algorithm
-AT_ONCE = 20_000  # points that are compared with the centres at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +29,16 @@ class WardTree:
     joins : float array, shape (groups − 1, 4)
         A linkage matrix of the groups as scipy has them: two clusters, the height of their join,
         and the number of rows in it. Heights increase.
+    points : float array, shape (groups, d)
+        Where each group is.
+    size : int array, shape (groups,)
+        How many rows each group has.
     """
 
     group: IntArray
     joins: FloatArray
+    points: FloatArray
+    size: npt.NDArray[np.int64]
 
     @property
     def n_groups(self) -> int:
@@ -86,59 +89,65 @@ class WardTree:
         return np.concatenate([inner, joins])
 
 
-def ward_tree(points: FloatArray, size: npt.NDArray[np.integer], group: IntArray) -> WardTree:
-    """Return Ward's tree of points.
-
-    Parameters
-    ----------
-    points : float array, shape (m, d)
-        The points.
-    size : int array, shape (m,)
-        How many rows are at each.
-    group : int array, shape (N,)
-        At which point each row is.
-    """
-    if len(points) > EXACT:
-        of_point = micro_clusters(points, size, N_MICRO)
-        mass = size[:, None] * points
-        count = np.bincount(of_point, weights=size)
-        centre = np.stack([np.bincount(of_point, weights=column) for column in mass.T], axis=1)
-        points, size, group = centre / count[:, None], count, of_point[group]
-    return WardTree(group, joined(points, size))
-
-
 def joined(points: FloatArray, size: npt.NDArray[np.number]) -> FloatArray:
     """Return the linkage matrix of weighted points.
 
     Chains of nearest neighbours find the joins in O(m²), out of order.
     """
     m = len(points)
-    centre, n = points.astype(np.float64), size.astype(np.float64)
-    square = np.einsum("ij,ij->i", centre, centre)
-    active = np.ones(m, dtype=bool)
-    left, right, cost = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty(m)
-    chain: list[int] = []
+    if m < 2:
+        return np.empty((0, 4))
+    left, right = np.empty(m - 1, dtype=np.int64), np.empty(m - 1, dtype=np.int64)
+    cost = np.empty(m - 1)
+    _join(points.astype(np.float64), size.astype(np.float64), left, right, cost)
+    return _in_order(left, right, cost, size)
+
+
+@jit
+def _join(
+    centre: FloatArray,
+    n: FloatArray,
+    left: npt.NDArray[np.int64],
+    right: npt.NDArray[np.int64],
+    cost: FloatArray,
+) -> None:
+    """Fill in the joins of points, each side known by its point of least number."""
+    m, d = centre.shape
+    active = np.ones(m, dtype=np.bool_)
+    chain = np.empty(m, dtype=np.int64)
+    length = 0
     for k in range(m - 1):
-        if not chain:
-            chain.append(int(np.argmax(active)))
+        if length == 0:
+            first = 0
+            while not active[first]:
+                first += 1
+            chain[0], length = first, 1
         while True:
-            last = chain[-1]
-            gap = np.maximum(square + square[last] - 2.0 * (centre @ centre[last]), 0.0)
-            added = np.where(active, gap * (n * n[last] / (n + n[last])), np.inf)
-            added[last] = np.inf
-            nearest = int(np.argmin(added))
-            if len(chain) > 1 and added[chain[-2]] <= added[nearest]:
+            last = chain[length - 1]
+            before = chain[length - 2] if length > 1 else -1
+            nearest, least, least_before = -1, np.inf, np.inf
+            for j in range(m):
+                if not active[j] or j == last:
+                    continue
+                gap = 0.0
+                for e in range(d):
+                    gap += (centre[j, e] - centre[last, e]) ** 2
+                added = gap * (n[j] * n[last] / (n[j] + n[last]))
+                if j == before:
+                    least_before = added
+                if added < least:
+                    nearest, least = j, added
+            if before >= 0 and least_before <= least:
                 break  # ties go to the one before: or the chain would go round
-            chain.append(nearest)
-        other = chain[-2]
-        del chain[-2:]
-        kept, gone = min(last, other), max(last, other)
-        left[k], right[k], cost[k] = kept, gone, added[other]
+            chain[length] = nearest
+            length += 1
+        length -= 2
+        kept, gone = min(last, before), max(last, before)
+        left[k], right[k], cost[k] = kept, gone, least_before
         total = n[kept] + n[gone]
-        centre[kept] = (n[kept] * centre[kept] + n[gone] * centre[gone]) / total
-        square[kept] = centre[kept] @ centre[kept]
+        for e in range(d):
+            centre[kept, e] = (n[kept] * centre[kept, e] + n[gone] * centre[gone, e]) / total
         n[kept], active[gone] = total, False
-    return _in_order(left[: m - 1], right[: m - 1], cost[: m - 1], size)
 
 
 def _in_order(
@@ -150,58 +159,48 @@ def _in_order(
     """Sort joins by height; each side is known by its point of least number."""
     m = size.size
     table = np.empty((m - 1, 4))
+    # Joins of equal cost may differ by rounding: none may come before one that it is made of.
+    cost, highest = cost.copy(), np.zeros(m)
+    for k, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+        cost[k] = highest[a] = max(cost[k], highest[a], highest[b])
     root, rows = list(range(m)), size.astype(np.float64).tolist()
-    lowest = 0.0
     for k, at in enumerate(np.argsort(cost, kind="stable").tolist()):
         a, b = int(left[at]), int(right[at])
-        lowest = max(lowest, float(np.sqrt(2.0 * cost[at])))
         first, second = sorted((root[a], root[b]))
         rows.append(rows[first] + rows[second])
-        table[k] = first, second, lowest, rows[-1]
+        table[k] = first, second, np.sqrt(2.0 * cost[at]), rows[-1]
         root[a] = m + k
     return table
 
 
-def micro_clusters(points: FloatArray, size: npt.NDArray[np.integer], most: int) -> IntArray:
-    """Return which of at most ``most`` small clusters each point is in, by k-means.
+def micro_centres(points: FloatArray, size: npt.NDArray[np.integer], most: int) -> FloatArray:
+    """Return the centres of at most ``most`` small clusters of weighted points, by k-means.
 
     No random numbers: centres start at the point of most rows and then at whichever point is
-    farthest from all of them. Of many points, centres are fitted to some.
+    farthest from all of them.
     """
-    chosen = np.arange(len(points))
-    if len(points) > N_SEEN:
-        chosen = np.sort(np.argsort(-size, kind="stable")[:N_SEEN])
-    seen, weight = points[chosen], size[chosen].astype(np.float64)
-    square = np.einsum("ij,ij->i", seen, seen)
+    weight = size.astype(np.float64)
+    square = np.einsum("ij,ij->i", points, points)
     centres = np.empty((most, points.shape[1]))
-    gap = np.full(len(seen), np.inf)
+    gap = np.full(len(points), np.inf)
     at = int(np.argmax(weight))
     for k in range(most):
-        centres[k] = seen[at]
-        gap = np.minimum(gap, square + square[at] - 2.0 * (seen @ seen[at]))
+        centres[k] = points[at]
+        gap = np.minimum(gap, square + square[at] - 2.0 * (points @ points[at]))
         at = int(np.argmax(gap))
         if gap[at] < 1e-12:
             centres = centres[: k + 1]
             break
     for _ in range(N_STEPS):
-        nearest = _nearest(seen, centres)
+        nearest = nearest_centre(points, centres)
         count = np.bincount(nearest, weights=weight, minlength=len(centres))
-        sums = np.stack(
-            [
-                np.bincount(nearest, weights=weight * column, minlength=len(centres))
-                for column in seen.T
-            ],
-            axis=1,
-        )
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, weight[:, None] * points)
         centres = sums[count > 0] / count[count > 0, None]
-    nearest = _nearest(points, centres)
-    return np.unique(nearest, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    return centres
 
 
-def _nearest(points: FloatArray, centres: FloatArray) -> npt.NDArray[np.int64]:
+def nearest_centre(points: FloatArray, centres: FloatArray) -> npt.NDArray[np.int64]:
+    """Return which centre each point is nearest to."""
     half = 0.5 * np.einsum("ij,ij->i", centres, centres)
-    nearest = np.empty(len(points), dtype=np.int64)
-    for start in range(0, len(points), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
-        nearest[part] = np.argmax(points[part] @ centres.T - half, axis=1)
-    return nearest
+    return np.argmax(points @ centres.T - half, axis=1)

@@ -182,9 +182,8 @@ class Findings:
     @cached_property
     def by_level(self) -> list[npt.NDArray[Any]]:
         """The flat clusters at levels 1 to the last."""
-        known = {self.level: self.fit.labels}
         levels = range(1, self.levels + 1)
-        return [known[k] if k in known else self.fit.cluster(level=k) for k in levels]
+        return [self.fit.cluster(method="loss", level=level) for level in levels]
 
     @cached_property
     def sizes(self) -> list[int]:
