@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
+from sticktree.data.readable import ReadableTable
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
 from sticktree.engine.own.kinds import LIKELIHOODS
@@ -26,6 +27,7 @@ from sticktree.posterior.consensus import consensus_tree, meeting_times
 from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
 from sticktree.posterior.flat import best_level, flat_clustering
 from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
+from sticktree.posterior.markers import Markers, coded_labels, find_markers
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import FEW_LABELS
 from sticktree.tree import Tree
@@ -219,6 +221,24 @@ class Fit:
     def meeting_times(self, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
         """Return the posterior mean of the level at which each pair of rows meets."""
         return meeting_times(self.posterior.labelled, self.training.data_of(rows))
+
+    def markers(self, labels: Any = None, n_top: int | None = None) -> Markers:
+        """Return what makes each cluster; see :meth:`sticktree.DFPMixture.markers`."""
+        training = self.training
+        if labels is None:
+            membership = self._membership()
+            clusters: list[Any] = list(range(int(self.labels.max()) + 1))
+        else:
+            membership, clusters = coded_labels(labels, training.n_rows)
+        table = ReadableTable.of(self.columns, *training.at_hand())
+        weights = np.bincount(training.rows, minlength=training.n_rows)
+        return find_markers(
+            table, membership[table.rows], weights[table.rows], clusters=clusters, n_top=n_top
+        )
+
+    def _membership(self) -> npt.NDArray[Any]:
+        """Return the cluster of each row, or probabilities of shape (N, K)."""
+        return self.labels
 
     def _level_of(self, n_clusters: int) -> int:
         """Return the level whose mean number of branches is nearest to ``n_clusters``."""
