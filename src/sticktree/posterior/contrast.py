@@ -64,8 +64,8 @@ WORDS = {
     Reason.NONE_INSIDE: "no values inside",
     Reason.NONE_OUTSIDE: "no values outside",
     Reason.CONSTANT: "all values are equal",
-    Reason.ONE_INSIDE: "one value inside: its spread is not known",
-    Reason.ONE_OUTSIDE: "one value outside: its spread is not known",
+    Reason.ONE_INSIDE: "only one value inside",
+    Reason.ONE_OUTSIDE: "only one value outside",
     Reason.EQUAL_INSIDE: "all values inside are equal",
 }
 

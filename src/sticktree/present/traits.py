@@ -65,7 +65,12 @@ def effect_text(effect: float) -> str:
     >>> effect_text(-2.04), effect_text(float("inf"))
     ('−2.0', '+∞')
     """
-    text = f"{effect:+.1f}" if math.isfinite(effect) else f"{effect:+}".replace("inf", "∞")
+    # Adding 0 makes 0 of −0.
+    text = (
+        f"{round(effect, 1) + 0.0:+.1f}"
+        if math.isfinite(effect)
+        else f"{effect:+}".replace("inf", "∞")
+    )
     return text.replace("-", "−")
 
 
