@@ -65,12 +65,10 @@ def effect_text(effect: float) -> str:
     >>> effect_text(-2.04), effect_text(float("inf"))
     ('−2.0', '+∞')
     """
-    # Adding 0 makes 0 of −0.
-    text = (
-        f"{round(effect, 1) + 0.0:+.1f}"
-        if math.isfinite(effect)
-        else f"{effect:+}".replace("inf", "∞")
-    )
+    if math.isfinite(effect):
+        text = f"{round(effect, 1) + 0.0:+.1f}"  # adding 0 makes 0 of −0
+    else:
+        text = f"{effect:+}".replace("inf", "∞")
     return text.replace("-", "−")
 
 
