@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -169,6 +170,21 @@ def test_a_mixture_is_asked(mixed):
         fitted.markers([0, 1, 2])
     with pytest.raises(ValueError, match="n_top must be an integer of at least 1, got 0"):
         fitted.markers(n_top=0)
+
+
+def test_of_rows_elsewhere_the_sample_is_compared():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], [60, 40, 1])
+    values = rng.normal(size=(101, 2)) + labels[:, None]
+    fitted = mixture(values, labels=labels)
+    rows = np.sort(rng.choice(100, 50, replace=False))
+    training, known = fitted.fit_.training, fitted.fit_.summaries()
+    training = replace(training, data=values[:0], sampled=(rows, values[rows]))
+    fitted.fit_ = replace(fitted.fit_, training=training).with_summaries(known)
+    found = fitted.markers()
+    twin = find_markers(readable(values[rows]), labels[rows])
+    np.testing.assert_allclose(found.contrast.effect[:2], twin.contrast.effect)
+    assert [one.note for one in found.of(2)] == ["no values inside"] * 2
 
 
 def test_one_cluster_has_nothing_to_be_compared_with():

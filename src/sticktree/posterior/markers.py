@@ -149,7 +149,7 @@ class Markers:
     clusters : tuple
         The clusters.
     sizes : float array, shape (K,)
-        Their rows, as often as they occur.
+        Their rows among those that were compared, as often as they occur.
     columns, kinds : tuple of str
         Names and kinds of the columns.
     categories : tuple of tuples of str

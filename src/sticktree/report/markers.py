@@ -25,10 +25,11 @@ WORDS = (
 def markers_html(found: Findings) -> str:
     """Return the tables of the largest clusters, in the order of the tree."""
     markers = found.markers
-    largest = sorted(range(len(markers.clusters)), key=lambda k: -markers.sizes[k])[:MOST_CLUSTERS]
+    n_rows = {cluster.number: cluster.n_rows for cluster in found.clusters if cluster.number >= 0}
+    largest = sorted(n_rows, key=lambda k: -n_rows[k])[:MOST_CLUSTERS]
     tables = [
         table(
-            f"Cluster {markers.clusters[k]}: {many(round(float(markers.sizes[k])), 'row')}",
+            f"Cluster {k}: {many(n_rows[k], 'row')}",
             HEAD,
             [_line(one) for one in markers.top(MOST_LINES).of(k)],
             numeric=(1, 2),
@@ -36,13 +37,15 @@ def markers_html(found: Findings) -> str:
         )
         for k in sorted(largest)
     ]
+    n_kept = found.table.rows.size
+    kept = f" It rests on {n_kept:,} of the rows." if n_kept < found.n_rows else ""
     left = []
     if len(markers.columns) > MOST_LINES:
         left.append(f"the {MOST_LINES} columns with the most evidence of each cluster")
     if len(markers.clusters) > MOST_CLUSTERS:
         left.append(f"the {MOST_CLUSTERS} largest clusters")
     shown = f" Shown are {' and '.join(left)}; markers.csv of a run has all." if left else ""
-    return f'<p>{plain(WORDS + shown)}</p><div class="side-by-side">{"".join(tables)}</div>'
+    return f'<p>{plain(WORDS + kept + shown)}</p><div class="side-by-side">{"".join(tables)}</div>'
 
 
 def _line(one: Marker) -> list[str]:
