@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
+from sticktree.data.readable import ReadableTable
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
 from sticktree.engine.own.kinds import LIKELIHOODS
@@ -28,6 +29,7 @@ from sticktree.posterior.cutting import Cut, Lasting, cut_into, longest_lasting,
 from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
 from sticktree.posterior.flat import best_level, flat_clustering
 from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
+from sticktree.posterior.markers import Markers, coded_labels, find_markers
 from sticktree.posterior.number import NumberOfClusters, number_of_clusters
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import FEW_LABELS
@@ -322,6 +324,20 @@ class Fit:
     def meeting_times(self, rows: npt.ArrayLike | None = None) -> npt.NDArray[np.float32]:
         """Return the posterior mean of the level at which each pair of rows meets."""
         return meeting_times(self.posterior.labelled, self.training.data_of(rows))
+
+    def markers(self, labels: Any = None, n_top: int | None = None) -> Markers:
+        """Return what makes each cluster; see :meth:`sticktree.DFPMixture.markers`."""
+        training = self.training
+        if labels is None:
+            membership: npt.NDArray[Any] = self.membership
+            clusters: list[Any] = list(range(self.cut.n_clusters))
+        else:
+            membership, clusters = coded_labels(labels, training.n_rows)
+        table = ReadableTable.of(self.columns, *training.at_hand())
+        weights = np.bincount(training.rows, minlength=training.n_rows)
+        return find_markers(
+            table, membership[table.rows], weights[table.rows], clusters=clusters, n_top=n_top
+        )
 
     def _level_of(self, n_clusters: int) -> int:
         """Return the level whose mean number of branches is nearest to ``n_clusters``."""

@@ -230,6 +230,40 @@ def test_other_flat_clusters(run, told):
         assert message in err
 
 
+# ---- markers -------------------------------------------------------------------------------------
+
+
+def test_markers_are_those_of_the_model(run, told):
+    estimator = RunFolder.open(run).estimator
+    assert told("markers", "run", "-o", "m.csv") == (0, "wrote m.csv\n", "")
+    assert (run.parent / "m.csv").read_text("utf-8") == estimator.markers().to_csv()
+    assert (run / "markers.csv").read_text("utf-8") == estimator.markers().to_csv()
+    assert told("markers", "run")[1] == f"{estimator.markers()}\n"
+    assert "länge" in told("markers", "run")[1]
+    rows = read_csv(told("markers", "run", "--n-clusters", "2", "--top", "1", "-o", "-")[1])
+    assert [row["cluster"] for row in rows] == ["0", "1"]
+    assert {row["direction"] for row in rows} == {"higher", "lower"}
+    (only, _) = read_csv(told("markers", "run", "--n-clusters", "1", "-o", "-")[1])
+    assert only["note"] == "no values outside"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--top", "0"], "--top must be an integer of at least 1, got 0"),
+        (["--n-clusters", "31"], "--n-clusters must be at most 30, the number of rows, got 31"),
+        (["--n-cluster=0"], "--n-clusters must be an integer of at least 1, got 0"),
+        (["-o", "run"], "--output run is a folder: give a file"),
+        (["--topp", "3"], "did you mean --top?"),
+    ],
+)
+def test_markers_that_cannot_be(options, message, run, told):
+    code, _, err = told("markers", "run", *options)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
 # ---- evaluate ------------------------------------------------------------------------------------
 
 

@@ -13,6 +13,7 @@ from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.settled import Settled
 from sticktree.present.notebook import html_of_fit
+from tests.support.made_fits import mixture as mixture_of
 from tests.support.models import of_depth
 from tests.support.trees import caterpillar, sample_consensus
 
@@ -169,6 +170,7 @@ def fitted(posterior, clusters=0.98, **changes):
         "model": SimpleNamespace(depth=2, covariance_type="full", leaf_noise="shared"),
         "selection": None,
         "stream": None,
+        "markers": mixture_of(np.arange(30.0)[:, None], labels=np.arange(30) // 10).markers,
         "sampled": SimpleNamespace(course=Course()),
         "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, 1.0, 0.99)),
         "training": SimpleNamespace(n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30)),
@@ -198,6 +200,7 @@ def test_the_summary_says_what_was_found(posterior):
     assert "depth 3, the same noise at all leaves, full covariance" in page.text
     assert "The density is settled (two halves of the chains" in page.text
     assert "30 data" in page.text
+    assert "column 04.519.5-" in page.text  # inside, outside and effect of the first cluster
 
 
 def test_the_summary_says_what_is_wrong(posterior):

@@ -39,8 +39,8 @@ def test_what_sets_rows_apart_is_the_most_unusual_first():
     values[:, 2] += np.tile([0.0, 10.0], 10)
     traits = Findings(mixture(values, labels=np.arange(20) >= 10).fit_).clusters[1].traits
     text = [trait.full() for trait in traits]
-    assert text[:2] == ["column 0 1 (+1.0 sd)", "column 1 −30 (−1.0 sd)"]
-    assert len(text) == 2  # column 2 is half a standard deviation off at most, column 3 constant
+    assert text[:2] == ["column 0 1 (others 0: +∞ sd)", "column 1 −30 (others 0: −∞ sd)"]
+    assert text[2:] == ["column 2 10 (others 5: +0.9 sd)"]  # column 3 is constant
 
 
 def test_successes_are_shown_as_shares_of_their_trials():

@@ -186,7 +186,7 @@ def test_categories_and_counts_keep_their_names():
     assert kinds["flag"]["categories"] == ["False", "True"]
     assert kinds["count"]["categories"] is None
     apart = [line[-1] for line in page.table("Flat clusters")[1:]]
-    assert apart[0].startswith("flag False (100%, of all 33%); colour blue (100%, of all 40%)")
+    assert apart[0].startswith("colour blue (100%, of others 0%); flag False (100%, of others 0%)")
 
 
 def test_a_draw_without_times_or_supports_will_do():

@@ -31,6 +31,7 @@ COMMANDS = {
     "export": ("sticktree.cli.show:EXPORT", "the tree for other programs"),
     "evaluate": ("sticktree.cli.predict:EVALUATE", "how good a run is: labels, test rows"),
     "cluster": ("sticktree.cli.predict:CLUSTER", "other flat clusters from the same fit"),
+    "markers": ("sticktree.cli.predict:MARKERS", "what makes each cluster, as a table"),
     "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
     "demo": (
         "sticktree.cli.simulate:DEMO",

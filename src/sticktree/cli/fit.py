@@ -40,6 +40,7 @@ LONG_BYTES = 1_000_000  # of a file that takes a second to read
 FIT_EPILOG = """\
 The folder gets plain files:
   clusters.csv     every row: its cluster, how certain that is, and its cluster at every level
+  markers.csv      what makes each cluster: every column of it against all other rows
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load

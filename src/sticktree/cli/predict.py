@@ -1,4 +1,4 @@
-"""``sticktree predict``, ``cluster`` and ``evaluate``: answers about rows, and their quality."""
+"""``sticktree predict``, ``cluster``, ``markers`` and ``evaluate``: answers, and their quality."""
 
 from __future__ import annotations
 
@@ -166,11 +166,7 @@ def run_cluster(options: argparse.Namespace) -> None:
     folder = RunFolder.open(options.folder)
     level = _check_level(folder, options.level)
     n_rows = folder.record["data"]["rows"]
-    if options.n_clusters is not None:
-        check_integer("--n-clusters", options.n_clusters, minimum=1)
-        if options.n_clusters > n_rows:
-            expected = f"at most {n_rows}, the number of rows"
-            raise ParameterError("--n-clusters", options.n_clusters, expected)
+    _check_n_clusters(options.n_clusters, n_rows)
     with saying("looking for the clusters of least loss"):
         labels = folder.estimator.cluster(
             level=level, n_clusters=options.n_clusters, loss=options.loss
@@ -183,11 +179,77 @@ def run_cluster(options: argparse.Namespace) -> None:
     write_text(csv_pieces(columns), path)
 
 
+def _check_n_clusters(n_clusters: int | None, n_rows: int) -> None:
+    if n_clusters is None:
+        return
+    check_integer("--n-clusters", n_clusters, minimum=1)
+    if n_clusters > n_rows:
+        expected = f"at most {n_rows}, the number of rows"
+        raise ParameterError("--n-clusters", n_clusters, expected)
+
+
 CLUSTER = Command(
     "Cut the tree of a run into flat clusters: a given number of them, or those of a level.",
     add_cluster,
     run_cluster,
     CLUSTER_EPILOG,
+)
+
+
+# ---- markers -------------------------------------------------------------------------------------
+
+MARKERS_EPILOG = """\
+A line is a cluster in a column, against all other rows: means inside and outside (geometric ones of
+lognormal columns, rates of binomial ones, of categories the share of the one that is more frequent
+by most), the difference in standard deviations (Cohen's d; h of shares) with its 94 % interval, the
+posterior probability that inside is higher, and that of the direction found. Lines are sorted by
+this evidence, then by effect. To a file they are written as CSV, to the screen as a table.
+
+The clusters were made from these columns: probabilities describe the clusters, and are no test of
+whether there are any.
+
+examples:
+    sticktree markers run
+    sticktree markers run --top 3 -o markers.csv
+    sticktree markers run --n-clusters 2 -o -
+"""
+
+
+def add_markers(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    add_run(parser)
+    add_output(parser, "a table on the screen; - is CSV there")
+    parser.add_argument(
+        "--top", type=int, metavar="N", help="lines of each cluster [all; on the screen 5]"
+    )
+    parser.add_argument(
+        "--n-clusters", type=int, metavar="K", help="number of clusters [those of the fit]"
+    )
+
+
+def run_markers(options: argparse.Namespace) -> None:
+    """Compare and write."""
+    path = check_file(options.output, overwrite=options.overwrite)
+    if options.top is not None:
+        check_integer("--top", options.top, minimum=1)
+    folder = RunFolder.open(options.folder)
+    _check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
+    with saying("comparing every cluster with the other rows"):
+        labels = None
+        if options.n_clusters is not None:
+            labels = folder.estimator.cluster(n_clusters=options.n_clusters)
+        found = folder.estimator.markers(labels, n_top=options.top)
+    if options.output is None:
+        print(found)
+    else:
+        write_text(found.csv(), path)
+
+
+MARKERS = Command(
+    "Compare each cluster of a run with all other rows, column by column: what makes it.",
+    add_markers,
+    run_markers,
+    MARKERS_EPILOG,
 )
 
 

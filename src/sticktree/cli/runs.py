@@ -38,14 +38,15 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "sticktree.run", 1
 RECORD, MODEL, CHECKPOINT, COURSE = "run.json", "model.sticktree", "checkpoint", "course.json"
-NEWICK, JSON, NODES, CLUSTERS, SUMMARY = (
+NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY = (
     "tree.nwk",
     "tree.json",
     "nodes.csv",
     "clusters.csv",
+    "markers.csv",
     "summary.txt",
 )
-FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, SUMMARY)
+FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY)
 """All files of a run that is finished."""
 RESULTS = (
     "model",
@@ -214,6 +215,7 @@ class RunFolder:
             tree.to_frame().to_csv(path, lineterminator="\n")
         table = clusters_table(estimator, found.by_level, ids, labels)
         write_pieces(self.path / CLUSTERS, csv_pieces(table))
+        found.markers.to_csv(self.path / MARKERS)
         self._write(SUMMARY, summary(found) + "\n")
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}

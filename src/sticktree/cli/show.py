@@ -117,6 +117,7 @@ KINDS = {
     "traces": "the chains: the course of every scalar",
     "levels": "how many branches there are at each level",
     "scatter": "the rows along two columns, or two principal axes",
+    "markers": "what makes each cluster: its columns against all other rows",
     "density": "rows, tree and density; for one or two columns",
 }
 DISPLAYS = {
@@ -127,6 +128,7 @@ DISPLAYS = {
     "traces": "TracesDisplay",
     "levels": "LeavesPerLevelDisplay",
     "scatter": "ScatterDisplay",
+    "markers": "MarkersDisplay",
 }
 PLOT_EPILOG = "kinds:\n" + "".join(f"  {kind:<13} {words}\n" for kind, words in KINDS.items())
 PLOT_EPILOG += """\

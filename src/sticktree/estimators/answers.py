@@ -23,6 +23,7 @@ from sticktree.inference.runner import seed_sequence
 from sticktree.inference.selection import Selection
 from sticktree.posterior.draws import Diagnosis, Posterior
 from sticktree.posterior.loo import LeaveOneOut, Stack
+from sticktree.posterior.markers import Markers
 from sticktree.posterior.number import NumberOfClusters
 from sticktree.tree import Tree
 
@@ -236,6 +237,42 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         """Return the posterior mean of the level at which each pair of rows meets."""
         check_is_fitted(self)
         return self.fit_.meeting_times(rows)
+
+    def markers(self, labels: npt.ArrayLike | None = None, n_top: int | None = None) -> Markers:
+        """Return what makes each cluster: in which columns it differs from all other rows.
+
+        Of numbers these are means and the difference in standard deviations within (Cohen's d), of
+        categories shares and Cohen's h, each with a 94 % interval and the posterior probability of
+        its direction. Clusters were made from these columns, so that the probabilities describe
+        them and are no test of whether there are clusters.
+
+        Parameters
+        ----------
+        labels : sequence, length n_samples, or None, default=None
+            Clusters of the rows, of any kind; −1, None and NaN are strays, which are among the
+            others of every cluster. None is the clusters of the fit.
+        n_top : int or None, default=None
+            Lines of each cluster, those with the most evidence first; None is one for each column.
+
+        Returns
+        -------
+        Markers
+            ``print`` it, or take ``to_frame()``, ``to_csv(path)``, ``top(n)``. Of rows that are not
+            in memory it rests on the sample that the fit has kept of them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 1, (30, 2)), rng.normal(8, 1, (30, 2))])
+        >>> mixture = DFPMixture(n_warmup=200, n_draws=200, random_state=0).fit(X)
+        >>> first = mixture.markers(labels=["low"] * 30 + ["top"] * 30, n_top=1).table[0]
+        >>> first["cluster"], first["direction"], first["evidence"] > 0.999
+        ('low', 'lower', True)
+        """
+        check_is_fitted(self)
+        return self.fit_.markers(labels, n_top)
 
     # ---- new rows --------------------------------------------------------------------------------
 

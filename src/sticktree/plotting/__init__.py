@@ -7,6 +7,7 @@ class keeps what it shows and draws it with ``plot``; ``from_estimator`` makes i
 from sticktree.plotting.columns import HeatmapAxes
 from sticktree.plotting.density import DensityDisplay, figure_density, plot_density
 from sticktree.plotting.heatmap import HeatmapDisplay, plot_heatmap
+from sticktree.plotting.markers import MarkersDisplay, plot_markers
 from sticktree.plotting.posterior import (
     CoclusteringDisplay,
     LeavesPerLevelDisplay,
@@ -32,6 +33,7 @@ __all__ = [
     "HeatmapDisplay",
     "IcicleDisplay",
     "LeavesPerLevelDisplay",
+    "MarkersDisplay",
     "ScatterDisplay",
     "StreamDisplay",
     "TracesDisplay",
@@ -45,6 +47,7 @@ __all__ = [
     "plot_heatmap",
     "plot_icicle",
     "plot_leaves_per_level",
+    "plot_markers",
     "plot_scatter",
     "plot_sticks",
     "plot_stream",

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, as_numbers
+from sticktree.data.readable import standardised
 from sticktree.errors import ParameterError
 from sticktree.plotting.base import INK, LINE, SMALLEST_NAME, points, pyplot, widest
-from sticktree.present.table import standardised
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.data.readable import standardised
 from sticktree.errors import ParameterError
 from sticktree.plotting.base import (
     CLASSES,
@@ -32,7 +33,6 @@ from sticktree.plotting.columns import (
 )
 from sticktree.plotting.groups import Groups, colours_of, labels_of, read_groups
 from sticktree.plotting.outline import Rows
-from sticktree.present.table import standardised
 from sticktree.tree import Tree
 
 if TYPE_CHECKING:

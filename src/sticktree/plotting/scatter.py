@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.data.readable import standardised
 from sticktree.plotting.base import (
     CLASSES,
     INK,
@@ -19,7 +20,7 @@ from sticktree.plotting.base import (
 )
 from sticktree.plotting.columns import read_data
 from sticktree.plotting.groups import Groups, labels_of, read_groups
-from sticktree.present.table import principal_axes, standardised
+from sticktree.present.table import principal_axes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,12 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.data.readable import ReadableTable
 from sticktree.errors import ParameterError
-from sticktree.present.table import Table, Trait, draws_in_words, many
+from sticktree.present.table import draws_in_words, many
+from sticktree.present.traits import Trait, traits
 
 if TYPE_CHECKING:
     from sticktree.fit import Fit
     from sticktree.posterior.draws import Verdict
+    from sticktree.posterior.markers import Markers
     from sticktree.tree import Tree
 
 SIZES_SHOWN = 8  # of clusters
@@ -74,7 +77,7 @@ class Cluster:
     confidence : float
         Mean posterior probability that a row of it is with the others of it.
     traits : list of Trait
-        In what columns it differs most from all rows.
+        In what columns it differs most from all other rows.
     classes : dict of int
         How many of its rows are of each known class, the most frequent first.
     """
@@ -143,9 +146,9 @@ class Findings:
         return None
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> ReadableTable:
         """The rows at hand."""
-        return Table.of(self.fit.columns, *self.fit.training.at_hand())
+        return ReadableTable.of(self.fit.columns, *self.fit.training.at_hand())
 
     @cached_property
     def columns(self) -> str:
@@ -203,10 +206,14 @@ class Findings:
         return f"{many(len(self.sizes), 'cluster')} at level {self.level}{last}: {shown}"
 
     @cached_property
+    def markers(self) -> Markers:
+        """What makes each of the flat clusters."""
+        return self.fit.markers()
+
+    @cached_property
     def clusters(self) -> list[Cluster]:
         """The flat clusters."""
         labels, confidence = self.fit.labels, self.fit.confidence
-        traits = self.table.traits(labels[self.table.rows], int(labels.max()) + 1)
         order = np.argsort(labels, kind="stable")
         found, first = np.unique(labels[order], return_index=True)
         return [
@@ -214,7 +221,7 @@ class Findings:
                 number,
                 rows.size,
                 float(confidence[rows].mean()),
-                traits[number],
+                traits(self.markers, number),
                 {} if self.classes is None else self.classes.count(rows),
             )
             for number, rows in zip(found.tolist(), np.split(order, first[1:]), strict=True)

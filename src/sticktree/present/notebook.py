@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sticktree.posterior.markers import HEADINGS
 from sticktree.present.findings import Findings
 from sticktree.present.table import draws_in_words, many
 from sticktree.present.terminal import printable, tree_text
 
 if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
+    from sticktree.posterior.markers import Markers
     from sticktree.tree import Tree
 
 WIDTH, HEIGHT = 680, 150  # of the picture of a tree
@@ -25,6 +27,7 @@ MOST_BRANCHES = 150  # that it shows
 NARROWEST = 0.8
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
+MOST_MARKERS = 3  # of each cluster
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
 TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:700px"
@@ -87,7 +90,23 @@ def html_of_fit(estimator: Any) -> str:
         ("convergence", found.verdict.text),
     ]
     rows = [(name, text) for name, text in rows if text]
-    return _block(_table(None, rows), _details("tree", html_of_tree(found.tree)))
+    return _block(
+        _table(None, rows),
+        _details("what makes the clusters", html_of_markers(found.markers.top(MOST_MARKERS))),
+        _details("tree", html_of_tree(found.tree)),
+    )
+
+
+def html_of_markers(markers: Markers) -> str:
+    """Return the lines of the markers, a few of each of a few clusters."""
+    lines, n_more = markers.shown()
+    left = f"{many(n_more, 'more line')} in to_frame() and to_csv()." if n_more else ""
+    note = "Each cluster against all other rows; effects are in standard deviations within, of "
+    note += "shares Cohen's h. They describe the clusters and are no test of whether these exist. "
+    return _block(
+        _table(HEADINGS, lines, n_words=2),
+        f'<div style="opacity:.7;font-size:12px">{note}{left}</div>',
+    )
 
 
 def _picture(tree: Tree) -> str:
@@ -137,13 +156,16 @@ def _details(summary: str, content: str) -> str:
     return f'<details><summary style="cursor:pointer">{summary}</summary>{content}</details>'
 
 
-def _table(head: Sequence[str] | None, rows: Iterable[Sequence[str]]) -> str:
-    """Return a table; with a head, its columns but the first are numbers."""
-    side = "left" if head is None else "right"
+def _table(head: Sequence[str] | None, rows: Iterable[Sequence[str]], *, n_words: int = 1) -> str:
+    """Return a table; with a head, its columns but the first ``n_words`` are numbers."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         first = f'<{tag} style="{CELL}left;vertical-align:top">{escape(cells[0])}</{tag}>'
-        rest = (f'<{tag} style="{CELL}{side}">{escape(cell)}</{tag}>' for cell in cells[1:])
+        sides = ("left" if head is None or k < n_words else "right" for k in range(1, len(cells)))
+        rest = (
+            f'<{tag} style="{CELL}{side}">{escape(cell)}</{tag}>'
+            for side, cell in zip(sides, cells[1:], strict=True)
+        )
         return f"<tr>{first}{''.join(rest)}</tr>"
 
     top = "" if head is None else f"<thead>{line(head, 'th')}</thead>"

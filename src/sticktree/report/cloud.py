@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.data.readable import ReadableTable
 from sticktree.engine.own.kinds import KINDS
 from sticktree.fit import Fit
-from sticktree.present.table import Table, principal_axes
+from sticktree.present.table import principal_axes
 from sticktree.report.markup import packed, packed_column
 
 CURVE_POINTS = 240
@@ -19,7 +20,7 @@ MARGIN = 0.06  # of the range, left free around the data
 AXIS_NAMES = 3  # columns that an axis is named after
 
 
-def cloud(fit: Fit, rows: Table) -> dict[str, Any]:
+def cloud(fit: Fit, rows: ReadableTable) -> dict[str, Any]:
     """Return places of the rows and, for one or two continuous columns, the predictive density."""
     if len(rows.names) > 2:
         return _on_principal_axes(rows)
@@ -38,7 +39,7 @@ def cloud(fit: Fit, rows: Table) -> dict[str, Any]:
 class _Axis:
     """A column as an axis: logarithmic if it is lognormal."""
 
-    def __init__(self, rows: Table, d: int) -> None:
+    def __init__(self, rows: ReadableTable, d: int) -> None:
         self.label = rows.names[d]
         kind = KINDS[rows.declared[d]]
         self.log = kind.is_log
@@ -90,7 +91,7 @@ def _log_predictive(fit: Fit, axes: list[_Axis], grid: FloatArray) -> FloatArray
     return np.asarray(log_density - units)
 
 
-def _on_principal_axes(rows: Table) -> dict[str, Any]:
+def _on_principal_axes(rows: ReadableTable) -> dict[str, Any]:
     places, share, weight = axes_of_table(rows)
     axes = []
     for k in range(2):
@@ -120,7 +121,7 @@ def _on_principal_axes(rows: Table) -> dict[str, Any]:
     }
 
 
-def axes_of_table(rows: Table) -> tuple[FloatArray, FloatArray, FloatArray]:
+def axes_of_table(rows: ReadableTable) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rows on the first two principal axes of the standardised columns.
 
     Missing entries count as means. A column of categories is an indicator for each category,

@@ -15,6 +15,7 @@ from sticktree.present.findings import Findings
 from sticktree.present.table import many, number, shortened
 from sticktree.report.branches import Branches
 from sticktree.report.cloud import cloud
+from sticktree.report.markers import markers_html
 from sticktree.report.markup import attribute, packed, packed_column, pairs_table, plain, table
 from sticktree.version import __version__
 
@@ -67,6 +68,7 @@ class Content:
                 "summary": f"<p>{plain(_summary(found))}</p>{_sampled(found, shown.size)}",
                 "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>{course}',
                 "clusters": _clusters(found),
+                "markers": markers_html(found),
                 "convergence": _convergence(found),
                 "model": _models(found),
                 "parameters": _parameters(parameters),

@@ -33,6 +33,7 @@ SCRIPTS = (
     "histogram",
     "cloud",
     "clusters",
+    "markers",
     "main",
 )
 PLACE = re.compile(r"\{\{(\w+)\}\}")

@@ -71,6 +71,7 @@ function begin() {
   const cloud = new Cloud(byId("cloud"), view);
   const search = new Search(view);
   enliven(view);
+  drawMarkers();
   fillLegend(state, report);
   fillPath(state, report, geometry);
 
