@@ -193,11 +193,15 @@ class Fit:
     @cached_property
     def membership(self) -> FloatArray:
         """The probability of each row to be in each cluster, after a step of the walk."""
-        training = self.training
-        shares = np.empty((training.n_rows, self.cut.n_clusters))
-        shares[training.rows[::-1]] = self.walk.memberships(self.cut.labels)[::-1]
+        return self.membership_in()
+
+    def membership_in(self, n_clusters: int | None = None) -> FloatArray:
+        """Return the same for a given number of clusters."""
+        training, cut = self.training, self.cut_into(n_clusters)
+        shares = np.empty((training.n_rows, cut.n_clusters))
+        shares[training.rows[::-1]] = self.walk.memberships(cut.labels)[::-1]
         if len(training.outside):
-            shares[training.rows_outside] = self.membership_of(training.outside)
+            shares[training.rows_outside] = self.membership_of(training.outside, n_clusters)
         return shares
 
     @cached_property

@@ -218,6 +218,21 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         return self.fit_.cluster(n_clusters, method, strays, level, loss, nested)
 
+    def membership(self, n_clusters: int | None = None) -> FloatArray:
+        """Return the probability of each row of the fit to be in each cluster.
+
+        It is where a step of the walk from that row leads: to a random row of its own branch in a
+        random draw.
+
+        Parameters
+        ----------
+        n_clusters : int or None, default=None
+            For the clusters of :meth:`cluster`, so many; None is for ``labels_``, as
+            ``membership_``.
+        """
+        check_is_fitted(self)
+        return self.fit_.membership if n_clusters is None else self.fit_.membership_in(n_clusters)
+
     def coclustering(
         self, rows: npt.ArrayLike | None = None, level: int | None = None
     ) -> npt.NDArray[np.float32]:

@@ -5,8 +5,8 @@ Small branches on the way are strays, which join the nearest cluster or are kept
 
 *How many clusters?* The longer the walk, the fewer clusters are left, and partitions that mean
 something last. After t = 4, …, 1024 steps, a join parts if the mean directions of its sides are at
-an angle with cosine below 0.7. The number of the partition that lasts longest in log t is taken, and
-the middle of the time that it lasts, between 32 and 128 steps, is that of the cluster tree.
+an angle with cosine below 0.7. The number of the partition that lasts longest in log t is taken,
+and the middle of the time that it lasts, between 32 and 128 steps, is that of the cluster tree.
 
 *Which?* The highest joins of the cluster tree that part, until there are as many clusters.
 """

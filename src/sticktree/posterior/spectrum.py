@@ -111,7 +111,7 @@ def spectrum(profiles: Profiles) -> tuple[FloatArray, FloatArray]:
     if tall and n_clusters <= DENSE:
         root = np.sqrt(weight)
         shared = shared_rows(profiles.column, profiles.size, n_clusters)
-        values, w = _decomposed(shared * root * root[:, None])
+        values, w = _decomposed(shared.astype(np.float64) * root * root[:, None])
     else:
         b = _sparse(profiles, weight)
         if min(m, n_clusters) <= WHOLE:

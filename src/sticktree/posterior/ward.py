@@ -203,4 +203,4 @@ def micro_centres(points: FloatArray, size: npt.NDArray[np.integer], most: int) 
 def nearest_centre(points: FloatArray, centres: FloatArray) -> npt.NDArray[np.int64]:
     """Return which centre each point is nearest to."""
     half = 0.5 * np.einsum("ij,ij->i", centres, centres)
-    return np.argmax(points @ centres.T - half, axis=1)
+    return np.asarray(np.argmax(points @ centres.T - half, axis=1))
