@@ -3,8 +3,7 @@
 :func:`load` reads one by its name, :func:`names` lists them. The files of the paper's sets are not
 part of this library. They are looked for in a folder of yours, then in the cache, and then
 downloaded from where they are published. :func:`load_suite` reads a suite of small sets with
-reference
-labellings from a folder of yours, to compare clusterings by.
+reference labellings from a folder of yours, to compare clusterings by.
 
 >>> from sticktree import datasets
 >>> iris = datasets.load("iris")

@@ -84,7 +84,7 @@ def suite_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 def load_suite(
     names: Iterable[str] | None = None, *, folder: str | os.PathLike[str] | None = None
 ) -> tuple[SuiteSet, ...]:
-    """Return sets with reference labellings, to compare clusterings by.
+    r"""Return sets with reference labellings, to compare clusterings by.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def load_suite(
     >>> import pathlib, tempfile
     >>> from sticktree import datasets
     >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "wut-few.csv").write_text("x0,x1,label0\\n0,1,1\\n0,2,1\\n9,9,2\\n5,5,0\\n")
+    >>> _ = (folder / "wut-few.csv").write_text("x0,x1,label0\n0,1,1\n0,2,1\n9,9,2\n5,5,0\n")
     >>> datasets.load_suite(folder=folder)
     (<SuiteSet 'wut-few': 4 rows, 2 columns, 1 labelled>,)
     """
