@@ -114,7 +114,10 @@ class Comparison:
             found.append(_stored_column(usual, variants[usual]))
             widest = max(map(len, variants.values()))
             whole = {name: of for name, of in variants.items() if len(of) == widest}
-            best = max(whole, key=lambda name: float(np.mean(list(whole[name].values()))))
+            mean = {name: float(np.mean(list(of.values()))) for name, of in whole.items()}
+            best = (
+                usual if mean.get(usual) == max(mean.values()) else max(mean, key=mean.__getitem__)
+            )
             if best != usual:
                 found.append(_stored_column(f"{best}{BEST}", whole[best]))
         return found
@@ -160,6 +163,11 @@ class Loss:
     best: float
     programs: tuple[str, ...]
 
+    @property
+    def gap(self) -> float:
+        """Our score less the best one."""
+        return self.ours - self.best
+
 
 def losses(comparison: Comparison, question: str) -> list[Loss]:
     """Return the sets on which any program is ahead, the largest difference first."""
@@ -172,4 +180,4 @@ def losses(comparison: Comparison, question: str) -> list[Loss]:
             names = tuple(name for name, value in scores.items() if value >= best - LEVEL / 2)
             if best > mine + LEVEL:
                 found.append(Loss(one.title, mine, best, names))
-    return sorted(found, key=lambda loss: loss.ours - loss.best)
+    return sorted(found, key=lambda loss: loss.gap)

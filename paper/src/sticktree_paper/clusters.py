@@ -21,13 +21,14 @@ from sticktree_paper.clustering_work import FREE, GIVEN
 from sticktree_paper.methods import OURS
 from sticktree_paper.results import table
 
+QUESTIONS = {GIVEN: "k given", FREE: "k free"}
 ABOUT = """\
 How well flat clusters and trees agree with what people see, on a suite of small public sets and on
 labelled tables. The score is the adjusted Rand index (ARI), 1 for the reference itself and about 0
 for chance; where a set has several references, the best one counts, and rows that a reference
 calls noise are left out. *k given*: a program is told the number of clusters of the reference. *k
 free*: it finds the number itself. *{ours}* is `DFPMixture()` as it comes, fitted once:
-`cluster(n_clusters=k)` and `labels_`. Mean over {n_seeds} for programs that draw random numbers."""
+`cluster(n_clusters=k)` and `labels_`. {n_seeds} of programs that draw random numbers."""
 HOW = """\
 ## How it was measured
 
@@ -61,9 +62,9 @@ so many programs on each set by itself is a harder rival than any one of them.""
 def opening(comparison: Comparison, n_seeds: int) -> Iterator[str]:
     """Yield the title and what it comes to."""
     yield "# Clusters of public sets"
-    seeds = f"{n_seeds} seeds" if n_seeds > 1 else "one seed"
+    seeds = f"Means over {n_seeds} seeds" if n_seeds > 1 else "One seed"
     yield ABOUT.format(ours=OURS, n_seeds=seeds)
-    yield _means(comparison, tuple(comparison.groups)[:2])
+    yield from _means(comparison, tuple(comparison.groups)[:2])
     if comparison.stored:
         yield ABOUT_STORED
 
@@ -76,8 +77,8 @@ def markdown(comparison: Comparison, n_seeds: int, picture: str | None) -> Itera
         yield CAPTION
     yield HOW
     yield "## Collection by collection"
-    yield _means(comparison, tuple(comparison.groups)[2:])
-    for question, words in ((GIVEN, "k given"), (FREE, "k free")):
+    yield from _means(comparison, tuple(comparison.groups)[2:])
+    for question, words in QUESTIONS.items():
         yield f"## Ours against each, {words}"
         yield f"Sets won, level (within {LEVEL:g}) and lost, and the mean difference over the sets."
         yield _duels(comparison, question)
@@ -91,19 +92,20 @@ def markdown(comparison: Comparison, n_seeds: int, picture: str | None) -> Itera
     yield _purities(comparison)
 
 
-def _means(comparison: Comparison, names: Sequence[str]) -> str:
+def _means(comparison: Comparison, names: Sequence[str]) -> Iterator[str]:
+    """Yield mean scores over groups of sets, a table for each question."""
     groups = {name: comparison.groups[name] for name in names}
-    header = ["", "k", *(f"{name} ({len(members)})" for name, members in groups.items())]
-    rows = []
-    for question in (GIVEN, FREE):
+    for question, words in QUESTIONS.items():
         columns = comparison.columns(question)
         best = {name: _best(column.over(of) for column in columns) for name, of in groups.items()}
+        rows = []
         for column in columns:
             means = {name: column.over(members) for name, members in groups.items()}
-            if not all(np.isnan(list(means.values()))):
+            if not np.isnan(list(means.values())).all():
                 cells = [_number(mean, best[name]) for name, mean in means.items()]
-                rows.append([column.title, question, *cells])
-    return table(header, rows)
+                rows.append([column.title, *cells])
+        if rows:
+            yield table([words, *(f"{name} ({len(of)})" for name, of in groups.items())], rows)
 
 
 def _duels(comparison: Comparison, question: str) -> str:
@@ -141,11 +143,10 @@ def _losses(comparison: Comparison, question: str) -> Iterator[str]:
         return
     yield ABOUT_LOSSES.format(level=LEVEL)
     rows = [
-        [one.name, f"{one.ours:.2f}", f"{one.best:.2f}", f"{one.ours - one.best:+.2f}", _few(one)]
+        [one.name, *(_number(x, digits=2) for x in (one.ours, one.best, one.gap)), _few(one)]
         for one in found
     ]
-    header = ["set", "ours", "best of all others", "ours − that", "whose"]
-    yield table(header, [[cell.replace("-0.", "−0.") for cell in row] for row in rows])
+    yield table(["set", "ours", "best of all others", "ours − that", "whose"], rows)
 
 
 def _few(loss: Loss) -> str:
@@ -247,6 +248,7 @@ def _number(value: float, best: float = float("nan"), digits: int = 3) -> str:
     if np.isnan(value):
         return ""
     text = f"{value:.{digits}f}".replace("-", "−")
+    text = text.lstrip("−") if float(f"{value:.{digits}f}") == 0 else text
     return f"**{text}**" if value >= best - 0.5 * 10.0**-digits else text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,12 @@ SHOWN = {
 """The peers, by question; of each the first of these names that there is."""
 TITLES = {GIVEN: "k given", FREE: "k free"}
 MARKERS = ("s", "^", "D")
+LEGEND: dict[str, Any] = {
+    "loc": "outside lower center",
+    "ncols": 2,
+    "frameon": False,
+    "fontsize": 8,
+}
 WIDTH, ROOM, LINE = 9.5, 1.6, 0.2  # inches: of the figure, above and below, of a set
 
 
@@ -32,12 +38,13 @@ def figure_clusters(comparison: Comparison) -> Figure:
     """
     from sticktree.plotting.base import pyplot
 
-    names = [one.name for one in comparison.sets]
-    height = ROOM + LINE * len(names)
-    figure: Figure
-    figure, axes = pyplot().subplots(1, 2, figsize=(WIDTH, height), layout="constrained")
-    for ax, question in zip(axes, (GIVEN, FREE), strict=True):
+    height = ROOM + LINE * len(comparison.sets)
+    figure: Figure = pyplot().figure(figsize=(WIDTH, height), layout="constrained")
+    halves: Any = figure.subfigures(1, 2)
+    for half, question in zip(halves, TITLES, strict=True):
+        ax = half.subplots()
         _panel(ax, comparison, question)
+        half.legend(*ax.get_legend_handles_labels(), **LEGEND)
     return figure
 
 
@@ -73,7 +80,6 @@ def _panel(ax: Axes, comparison: Comparison, question: str) -> None:
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel("adjusted Rand index")
     ax.set_title(TITLES[question], loc="left")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.03), ncols=2, frameon=False, fontsize=8)
 
 
 def _named(columns: list[Column], names: tuple[str, ...]) -> Column | None:

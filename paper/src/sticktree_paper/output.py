@@ -93,7 +93,9 @@ class Folder:
         pyplot().close(figure)
         self._write_csv("clusters-by-seed.csv", _rows_of(comparison.results))
         self._write_csv("clusters.csv", list(_cluster_rows(comparison)))
-        text = [*clusters.markdown(comparison, n_seeds, "clusters.png"), *_left_out(absent)]
+        title, *text = clusters.markdown(comparison, n_seeds, "clusters.png")
+        warning = QUICK_WARNING if length.name == QUICK.name else ""
+        text = [title, warning, *text, *_left_out(absent)]
         # Ours runs as it comes, but for a quick run.
         chains = length.parameters if length.name == QUICK.name else {}
         self._write_part("clusters", text, comparison.results, length, chains)
