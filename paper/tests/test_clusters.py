@@ -151,7 +151,7 @@ def test_every_program_answers_what_it_is_asked():
 def test_an_absent_program_is_told_with_the_way_to_get_it(monkeypatch):
     monkeypatch.setattr("sticktree_paper.clustering_programs.find_spec", lambda name: None)
     assert not any(name.startswith("Genie") for name in programs(QUICK))
-    assert "pip install sticktree-paper[genie]" in left_out()["Genie"]
+    assert "pip install genieclust" in left_out()["Genie"]
 
 
 # ---- what stands in tables ----------------------------------------------------------------------

@@ -104,7 +104,7 @@ def left_out() -> dict[str, str]:
     """Return the programs that are not here, and why."""
     if _has_genie():
         return {}
-    return {GENIE: "it needs genieclust: `pip install sticktree-paper[genie]`"}
+    return {GENIE: "it needs genieclust: `pip install genieclust`"}
 
 
 def _all(length: Length) -> Iterator[Program]:
