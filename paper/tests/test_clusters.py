@@ -367,6 +367,7 @@ def test_the_part_writes_a_page_of_its_own_tables_and_a_figure(suite, tmp_path):
     assert whole.startswith("# Clusters of public sets")
     assert "## Where we lose, k free" in whole
     assert "ITM ¹" in whole
+    assert "*every other set* is left out: only these were asked for" in whole
     assert (page.parent / "clusters.png").stat().st_size > 1000
     with (page.parent / "clusters.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))

@@ -203,6 +203,8 @@ def _clusters(job: Job) -> None:
     found, absent = available_sets(names)
     for name, reason in (left_out() | absent).items():
         job.tell(f"  {name} is left out: {reason}")
+    if set(names) < set(usual):
+        absent["every other set"] = "only these were asked for"
     keys = [key for name in found for key in cluster_keys(name, job.length)]
     comparison = Comparison(
         job.done(keys), [labelled(name) for name in found], stored_scores(found)
