@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit compiled kernels bench bench-scale wheel test-wheel paper docs test-floors clean
+.PHONY: demo test lint types unit compiled kernels bench bench-scale bench-clusters wheel test-wheel paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -44,6 +44,9 @@ bench: $(VENV)/.dev ## speed against peers in the same process
 bench-scale: $(VENV)/.dev ## the parallel sampler's targets, up to ten million rows; a quarter of an hour
 	$(BIN)/python -m benchmarks scale
 
+bench-clusters: $(VENV)/.dev ## clusters beside those of peers, and from 100 draws of a million rows
+	$(BIN)/python -m benchmarks clusters
+
 # The kernels of this system and Python, compiled for a generic processor, are in the wheel.
 wheel: $(VENV)/.dev ## a wheel that carries compiled kernels, in dist
 	$(BIN)/python packaging/wheel.py --output dist
@@ -73,7 +76,7 @@ $(VENV)/.plot: $(VENV)/.created pyproject.toml
 	@touch $@
 
 $(VENV)/.paper: $(VENV)/.created pyproject.toml paper/pyproject.toml
-	$(BIN)/python -m pip install --quiet -e ".[plot,data]" -e paper
+	$(BIN)/python -m pip install --quiet -e ".[plot,data]" -e "paper[genie]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.created pyproject.toml paper/pyproject.toml

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from benchmarks import (
+    clusters,
     engine,
     mixing,
     scale_chunks,
@@ -47,9 +48,11 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         scale_chunks.scale_chunks,
         scale_dask.scale_tasks,
         scale_cost.scale_cost,
+        clusters.clusters_scores,
+        clusters.clusters_scale,
     )
 }
-SCALE = "scale"  # names all parts that begin so; they take long, and are run when asked for
+GROUPS = ("scale", "clusters")  # of parts that begin so; they take long, and run when asked for
 
 
 def main() -> int:
@@ -57,13 +60,15 @@ def main() -> int:
     parser.add_argument(
         "parts",
         nargs="*",
-        help=f"any of {', '.join(PARTS)}; {SCALE} is all that begin so, none is all others",
+        help=f"any of {', '.join(PARTS)}; {' and '.join(GROUPS)} are all that begin so, none is "
+        "all others",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all runs")
     options = parser.parse_args()
     for part in options.parts:
-        if part not in (*PARTS, SCALE):
-            parser.error(f"there is no part {part!r}; parts are {SCALE}, {', '.join(PARTS)}")
+        if part not in (*PARTS, *GROUPS):
+            known = ", ".join((*GROUPS, *PARTS))
+            parser.error(f"there is no part {part!r}; parts are {known}")
     print(HEADER, flush=True)
     fine = [print_rows(part, options.quick) for part in asked_for(options.parts)]
     return 0 if all(fine) else 1
@@ -73,8 +78,8 @@ def asked_for(names: list[str]) -> list[str]:
     """Return the parts that names stand for, in the order of the table."""
 
     def is_asked_for(part: str) -> bool:
-        large = part.startswith(f"{SCALE}_")
-        return part in names or (SCALE in names if large else not names)
+        group = next((one for one in GROUPS if part.startswith(f"{one}_")), None)
+        return part in names or (not names if group is None else group in names)
 
     return [part for part in PARTS if is_asked_for(part)]
 

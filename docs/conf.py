@@ -161,6 +161,7 @@ html_sidebars = {
         "mathematics",
         "comparison",
         "results/index",
+        "results/clusters",
         "changelog",
         "contributing",
         "citation",

@@ -12,20 +12,23 @@ REPRODUCE_EPILOG = """\
 parts:
     table1      test log density of every method, on the same ten splits of each set
     glass       purity of trees on Glass, R15, Aggregation and a synthetic set
+    clusters    clusters of public sets, by every program, k given and k free
     fig1, fig2  recursive sticks; a diffusion
     fig3        data, tree and density, on Aggregation and R15
     fig4        the trees of a Dirichlet diffusion tree and of a DFP on the same data
-    all         all of these [default]; about an hour on two cores
+    all         all of these [default]; about two hours on two cores
 
 The page is index.md in the folder, beside CSV files, figures and provenance.json. Each fit is kept
 as soon as it is done: the same command goes on where it was interrupted, and does nothing twice.
 
 Data sets are looked for in --data, then in the cache, then downloaded; those that are nowhere are
-left out, and the page says which.
+left out, and the page says which. The sets of clusters are files such as wut-x1.csv in that folder,
+or in a folder "suite" in it or beside it.
 
 examples:
     sticktree reproduce --quick
     sticktree reproduce table1 --sets glass-dequantised iris --splits 3
+    sticktree reproduce clusters --sets wut-x1 iris --seeds 1
     sticktree reproduce all -o results --jobs 4
 """
 
@@ -40,9 +43,13 @@ def add_reproduce(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="a minute's run, only to see that everything works"
     )
     parser.add_argument(
-        "--sets", nargs="+", metavar="SET", help="prepared sets of table1 [the paper's]"
+        "--sets",
+        nargs="+",
+        metavar="SET",
+        help="sets of table1 [the paper's] and of clusters [all that are here]",
     )
     parser.add_argument("--splits", type=int, metavar="N", help="splits of table1 [10]")
+    parser.add_argument("--seeds", type=int, metavar="N", help="seeds of glass and clusters [3]")
     parser.add_argument("--data", metavar="FOLDER", help="where data sets are [$STICKTREE_DATA]")
     parser.add_argument("--jobs", type=int, metavar="N", help="fits at a time [all cores]")
     parser.add_argument("--fresh", action="store_true", help="use no results of earlier runs")
@@ -66,6 +73,7 @@ def run_reproduce(options: argparse.Namespace) -> None:
             quick=options.quick,
             sets=options.sets,
             n_splits=options.splits,
+            n_seeds=options.seeds,
             n_jobs=options.jobs,
             fresh=options.fresh,
         )

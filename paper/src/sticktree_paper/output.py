@@ -13,14 +13,18 @@ from typing import Any
 
 from sticktree.cli.runs import environment
 from sticktree.files import atomically
-from sticktree_paper import purity, table1
+from sticktree_paper import clusters, purity, table1
+from sticktree_paper.clustering_scores import Comparison
+from sticktree_paper.clustering_work import FREE, GIVEN
 from sticktree_paper.methods import QUICK, Length, code_digest
 from sticktree_paper.results import Result
 from sticktree_paper.splits import SETS
 
 PAGE, PROVENANCE = "index.md", "provenance.json"
-PARTS = ("table1", "glass", "fig1", "fig2", "fig3", "fig4")
+PARTS = ("table1", "glass", "clusters", "fig1", "fig2", "fig3", "fig4")
 """In the order of the page."""
+OWN_PAGES = {"clusters": "Set by set, where we lose, and how it was measured"}
+"""Parts that are too long for the page, which has their beginning and a link in these words."""
 QUICK_WARNING = """\
 **A quick run, to see that everything works: chains are far too short to judge a method by.**"""
 INTRODUCTION = """\
@@ -77,13 +81,30 @@ class Folder:
         text = [*purity.markdown(results, sweeps), *_left_out(absent)]
         self._write_part("glass", text, results, length)
 
+    def write_clusters(
+        self, comparison: Comparison, absent: dict[str, str], length: Length, n_seeds: int
+    ) -> None:
+        """Write the page of clusters, its figure, and every score behind it."""
+        from sticktree.plotting.base import pyplot
+        from sticktree_paper.clusters_figure import figure_clusters
+
+        figure = figure_clusters(comparison)
+        self._save("clusters", figure)
+        pyplot().close(figure)
+        self._write_csv("clusters-by-seed.csv", _rows_of(comparison.results))
+        self._write_csv("clusters.csv", list(_cluster_rows(comparison)))
+        title, *text = clusters.markdown(comparison, n_seeds, "clusters.png")
+        warning = QUICK_WARNING if length.name == QUICK.name else ""
+        text = [title, warning, *text, *_left_out(absent)]
+        # Ours runs as it comes, but for a quick run.
+        chains = length.parameters if length.name == QUICK.name else {}
+        self._write_part("clusters", text, comparison.results, length, chains)
+
     def write_figures(self, part: str, made: Any, length: Length) -> None:
         """Write the figures of a part, and their caption."""
         names = []
         for name, figure in made.figures:
-            for suffix in (".png", ".pdf"):
-                with atomically(self.path / f"{name}{suffix}") as temporary:
-                    figure.savefig(temporary, dpi=160)
+            self._save(name, figure)
             names.append(f"{name}.png")
         pictures = [f"![{made.title}]({name})" for name in names]
         number = part.removeprefix("fig")
@@ -91,30 +112,44 @@ class Folder:
             part, [f"## Figure {number}: {made.title}", *pictures, made.caption], [], length
         )
 
+    def _save(self, name: str, figure: Any) -> None:
+        for suffix in (".png", ".pdf"):
+            with atomically(self.path / f"{name}{suffix}") as temporary:
+                figure.savefig(temporary, dpi=160)
+
     def write_page(self) -> Path:
         """Write the page of all parts that are here, and return where it is."""
         parts = self._provenance()["parts"]
         text = ["# Results", INTRODUCTION]
         if any(part["length"] == QUICK.name for part in parts.values()):
             text.append(QUICK_WARNING)
-        text += [
-            (self.path / f"{part}.md").read_text(encoding="utf-8").strip()
-            for part in PARTS
-            if part in parts
-        ]
+        text += [self._on_the_page(part) for part in PARTS if part in parts]
         text += ["## How this was made", *self._how()]
         self._write(PAGE, "\n\n".join(text) + "\n")
         return self.path / PAGE
 
+    def _on_the_page(self, part: str) -> str:
+        """Return what the page has of a part: all, or its beginning and a link to the rest."""
+        text = (self.path / f"{part}.md").read_text(encoding="utf-8").strip()
+        if part not in OWN_PAGES:
+            return text
+        beginning = text.partition("\n## ")[0].strip()
+        return f"#{beginning}\n\n[{OWN_PAGES[part]}]({part}.md)."
+
     def _write_part(
-        self, part: str, text: Iterable[str], results: Sequence[Result], length: Length
+        self,
+        part: str,
+        text: Iterable[str],
+        results: Sequence[Result],
+        length: Length,
+        chains: dict[str, int] | None = None,
     ) -> None:
         self._write(f"{part}.md", "\n\n".join(one for one in text if one) + "\n")
         record = self._provenance()
         record["parts"][part] = {
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "length": length.name,
-            **length.parameters,
+            **(length.parameters if chains is None else chains),
             "code": code_digest(),
             "peers": code_digest("peers"),
             "fits": len(results),
@@ -167,6 +202,22 @@ def _rows_of(results: Sequence[Result]) -> list[dict[str, Any]]:
         }
         for result in results
     ]
+
+
+def _cluster_rows(comparison: Comparison) -> Iterable[dict[str, Any]]:
+    """Yield the score of every set and program on both questions, means over seeds."""
+    for question in (GIVEN, FREE):
+        for column in comparison.all_columns(question):
+            for name, mean in column.mean.items():
+                yield {
+                    "set": name,
+                    "program": column.name,
+                    "where": column.where,
+                    "k": question,
+                    "ari": round(mean, 4),
+                    "least": round(column.least[name], 4),
+                    "most": round(column.most[name], 4),
+                }
 
 
 def _plain(line: table1.Line) -> dict[str, Any]:

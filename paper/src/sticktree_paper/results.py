@@ -17,7 +17,7 @@ class Key:
 
     Attributes
     ----------
-    part : {"density", "purity", "evidence"}
+    part : {"density", "purity", "evidence", "clusters"}
         What was measured.
     name : str
         The prepared set.

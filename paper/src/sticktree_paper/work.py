@@ -25,6 +25,7 @@ from scipy.special import logsumexp
 
 from sticktree.checks import FloatArray
 from sticktree.datasets import load
+from sticktree_paper.clustering_work import CLUSTERS, FREE, GIVEN, measure_clusters
 from sticktree_paper.methods import Length, Method, code_digest, density_methods, tree_methods
 from sticktree_paper.results import Key, Result, ResultsFile
 from sticktree_paper.splits import SETS, make_split, prepared, split_rows
@@ -169,7 +170,15 @@ def _digest(data: FloatArray) -> str:
     return hashlib.sha256(np.ascontiguousarray(data).tobytes()).hexdigest()[:12]
 
 
-MEASURES = {"density": _density, "purity": _purity, "evidence": _evidence}
+MEASURES = {
+    "density": _density,
+    "purity": _purity,
+    "evidence": _evidence,
+    CLUSTERS: measure_clusters,
+}
+SHOWN = {"purity": ("pairs",), CLUSTERS: (GIVEN, FREE)}
+"""The values that are shown as soon as they are there; of densities, those of test rows."""
+BY_SEED = ("purity", CLUSTERS)
 
 
 COMPONENTS = (5, 10, 20, 40, 80, 160, 320, 640)
@@ -322,8 +331,12 @@ def _watching(show: bool | None, total: int, done: int) -> Iterator[Watch]:
 
 
 def _words(key: Key, outcome: Outcome) -> str:
-    what = f"{key.name}, {'seed' if key.part == 'purity' else 'split'} {key.split}, {key.method}"
+    what = f"{key.name}, {'seed' if key.part in BY_SEED else 'split'} {key.split}, {key.method}"
     if not isinstance(outcome, Result):
         return f"{what}: failed: {outcome!r}"
-    value = outcome.values["pairs" if key.part == "purity" else "test"]
-    return f"{what}: {value:.3f} in {outcome.seconds:.1f} s"
+    shown = [
+        f"{outcome.values[one]:.3f}"
+        for one in SHOWN.get(key.part, ("test",))
+        if one in outcome.values
+    ]
+    return f"{what}: {', '.join(shown)} in {outcome.seconds:.1f} s"
