@@ -33,7 +33,9 @@ from sticktree import datasets
 from sticktree.checks import FloatArray
 from sticktree.datasets import MissingDataError
 from sticktree.posterior import Draw
+from sticktree.posterior.cutting import cut_into, longest_lasting, tree_of_rows
 from sticktree.posterior.walk import Walk
+from sticktree.tree import Tree
 
 if TYPE_CHECKING:
     from sticktree_paper.clustering_programs import Clustering
@@ -125,11 +127,11 @@ def clusters_scale(quick: bool = False) -> Iterator[Row]:
     settings = (n_rows, n_draws, N_CLUSTERS)
     seconds, megabytes, agreement = from_fresh_process("benchmarks.clusters", "answered", *settings)
     peer = from_fresh_process("benchmarks.clusters", "kmeans_seconds", n_rows, N_CLUSTERS)
-    what = f"labels and cluster tree {of_rows} ({machine_load()})"
+    what = f"labels, confidence and cluster tree {of_rows} ({machine_load()})"
     row = duration_row(what, seconds, TIME.limit, peer=f"{duration(peer)}, k-means in the plane")
     yield Row(row.what, row.ours, row.peer, f"{seconds / peer:.2f}", row.target, row.verdict)
     yield Row(
-        f"memory beyond the draws for labels and cluster tree {of_rows}",
+        f"memory beyond the draws for labels, confidence and cluster tree {of_rows}",
         f"{megabytes:,.0f} MB",
         target=str(MEMORY),
         verdict=verdict(MEMORY.met(megabytes)),
@@ -147,29 +149,22 @@ def answered(n_rows: int, n_draws: int, n_clusters: int) -> tuple[float, float, 
     """Return seconds and megabytes from draws to answers, and how right the labels are."""
     from sklearn.metrics import adjusted_rand_score
 
-    from_draws(*made_up_draws(1_000, 4, 5)[:1], n_clusters=5)  # imports and compiles
+    from_draws(made_up_draws(1_000, 4, 5)[0])  # imports and compiles
     draws, truth = made_up_draws(n_rows, n_draws, n_clusters)
     before, start = resident_bytes(), time.perf_counter()
-    labels = from_draws(draws, n_clusters)
+    labels, *_ = from_draws(draws)
     seconds = time.perf_counter() - start
     beyond = max(peak_bytes() - before, 0.0)
     return seconds, beyond / 1e6, float(adjusted_rand_score(truth, labels))
 
 
-def from_draws(draws: list[Draw], n_clusters: int) -> npt.NDArray[np.integer]:
-    """Make the cluster tree of draws, and labels of it."""
-    tree = Walk.of(draws, depth=1).tree()
-    return cut(tree.joins, n_clusters)[tree.group]
-
-
-def cut(joins: FloatArray, n_clusters: int) -> npt.NDArray[np.integer]:
-    """Return the cluster of each group when all joins but the last are done."""
-    m = len(joins) + 1
-    cluster = np.arange(m)
-    for k in range(m - n_clusters):
-        for side in joins[k, :2].astype(np.int64).tolist():
-            cluster[cluster == side] = m + k
-    return np.unique(cluster, return_inverse=True)[1].reshape(-1)
+def from_draws(draws: list[Draw]) -> tuple[npt.NDArray[np.integer], FloatArray, Tree]:
+    """Return labels, confidence and the cluster tree of draws, as a fit has them."""
+    walk = Walk.of(draws, depth=1)
+    lasting = longest_lasting(walk)
+    cut = cut_into(walk, lasting.n_clusters, lasting.steps)
+    tree = tree_of_rows(walk.tree(lasting.steps))
+    return cut.labels, walk.confidence(cut.labels), tree
 
 
 def made_up_draws(

@@ -2,7 +2,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks import clusters
@@ -20,13 +19,6 @@ def test_draws_are_of_clusters_that_exchange_some_rows():
     assert all(0.0 < share < clusters.WANDERING for share in moved)
     assert {np.unique(one.leaf).size for one in draws} == {4}
     assert adjusted_rand_score(truth, draws[0].leaf) > 0.9
-
-
-def test_a_cut_is_that_of_scipy():
-    joins = linkage(np.random.default_rng(0).normal(size=(30, 2)), "ward")
-    for k in (1, 3, 30):
-        found = clusters.cut(joins, k)
-        assert adjusted_rand_score(found, fcluster(joins, k, "maxclust")) == 1.0
 
 
 def test_the_clusters_of_the_draws_come_out():

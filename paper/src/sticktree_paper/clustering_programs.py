@@ -165,16 +165,16 @@ def run_ours(data: FloatArray, seed: int, **lengths: int) -> Clustering:
 
 def of_mixture(mixture: Any) -> Clustering:
     """Return what a fitted mixture says of its rows."""
-    trees = {"tree": "tree_", "cluster_tree": "cluster_tree_"}
+
+    def confidence(k: int) -> FloatArray:
+        labels = mixture.cluster(n_clusters=k)
+        return np.asarray(mixture.membership(n_clusters=k)[np.arange(len(labels)), labels])
+
     return Clustering(
         given=lambda k: np.asarray(mixture.cluster(n_clusters=k)),
         free=np.asarray(mixture.labels_),
-        trees={
-            name: getattr(mixture, attribute)
-            for name, attribute in trees.items()
-            if hasattr(mixture, attribute)
-        },
-        confidence=lambda k: np.asarray(mixture.confidence_),
+        trees={"tree": mixture.tree_, "cluster_tree": mixture.cluster_tree_},
+        confidence=confidence,
     )
 
 

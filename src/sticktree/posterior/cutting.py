@@ -31,7 +31,7 @@ TIMES = tuple(4.0 * 2.0 ** (k / 4) for k in range(33))
 """Steps after which the tree is looked at, from 4 to 1024."""
 MOST_STEPS = 128.0  # of the cluster tree: of more, parts of a cluster are no longer told apart
 APART = 0.7  # cosine of mean directions below which two sides are apart
-LEAST_SHARE = 0.02  # of all rows: a smaller branch is no cluster
+LEAST_SHARE = 0.02  # of all rows: a smaller branch is no cluster, unless it has √N rows
 LEAST_ROWS = 3
 SAME = 0.9  # adjusted Rand index above which partitions are the same
 GROUPS_A_CLUSTER = 3  # at least, of which k clusters are made
@@ -117,7 +117,7 @@ def longest_lasting(walk: Walk) -> Lasting:
 def cut_into(walk: Walk, n_clusters: int, t: float = STEPS) -> Cut:
     """Return a given number of clusters: a cut of the cluster tree.
 
-    None has less than 2 % of the rows, unless so many cannot be had otherwise.
+    None has less than 2 % of the rows and less than √N, unless so many cannot be had otherwise.
 
     Examples
     --------
@@ -185,7 +185,7 @@ class _Outline:
         self.tree = tree
         self.m = tree.n_groups
         self.n_data = float(tree.size.sum())
-        self.least = max(LEAST_SHARE * self.n_data, LEAST_ROWS)
+        self.least = max(min(LEAST_SHARE * self.n_data, math.sqrt(self.n_data)), LEAST_ROWS)
         n = np.concatenate([tree.size.astype(np.float64), tree.joins[:, 3]])
         sums = np.zeros((n.size, tree.points.shape[1]))
         sums[: self.m] = tree.points * tree.size[:, None]
