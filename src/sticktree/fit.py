@@ -115,8 +115,8 @@ class Fit:
         tree = whole
         if len(rows) < self.training.n_data:
             leaf = whole.leaf[self.training.first_data]
-            tree = Tree(whole.parent, leaf, time=whole.time, support=whole.support)
-            tree = tree.pruned().compressed()
+            known = {"time": whole.time, "support": whole.support, "transfer": whole.transfer}
+            tree = Tree(whole.parent, leaf, **known).pruned().compressed()
         names = self.training.names
         return tree if names is None else tree.annotated(names=[names[row] for row in rows])
 
