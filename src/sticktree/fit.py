@@ -114,9 +114,7 @@ class Fit:
         whole, rows = self.whole_tree, self.training.fitted_rows
         tree = whole
         if len(rows) < self.training.n_data:
-            leaf = whole.leaf[self.training.first_data]
-            known = {"time": whole.time, "support": whole.support, "transfer": whole.transfer}
-            tree = Tree(whole.parent, leaf, **known).pruned().compressed()
+            tree = whole.with_data(whole.leaf[self.training.first_data]).pruned().compressed()
         names = self.training.names
         return tree if names is None else tree.annotated(names=[names[row] for row in rows])
 

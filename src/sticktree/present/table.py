@@ -15,11 +15,21 @@ import numpy.typing as npt
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
 from sticktree.tree import NULL
+from sticktree.tree.structure import SupportKind
 
 LEAST_SDS = 0.5  # from the overall mean, for a column to be worth a word
 LEAST_EXCESS = 0.15  # of a category's share over that in all rows
 MOST_TRAITS = 3  # of a cluster
 NAME_LENGTH = 40
+
+SUPPORT_NAMES: dict[SupportKind, str] = {
+    "support": "exact support",
+    "transfer": "transfer support",
+}
+SUPPORT_MEANINGS: dict[SupportKind, str] = {
+    "support": "the share of draws with exactly these rows",
+    "transfer": "1 − the share of rows that would have to move to match a draw",
+}
 
 
 def standardised(values: FloatArray) -> FloatArray:

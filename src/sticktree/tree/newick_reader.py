@@ -116,7 +116,7 @@ def _supports(
     if support is False:
         return {}
     labels: SupportKind = "support" if support is True else support
-    found = {kind: _noted(nodes, kind) for kind in SUPPORT_KINDS}
+    found: dict[str, FloatArray | None] = {kind: _noted(nodes, kind) for kind in SUPPORT_KINDS}
     return found | {labels: _labelled(text, nodes, labels)}
 
 
