@@ -103,12 +103,12 @@ def test_both_supports_are_told_and_explained(open_page, plain, estimator):
     while parent[path[-1]] >= 0:
         path.append(int(parent[path[-1]]))
     name = Page(plain.read_text()).data["rows"]["names"][30]
-    for kind, supports in (("transfer", transfer), ("exact", exact)):
-        page.select_option("#threshold", f"{kind} 0.5")
+    for kind, least, supports in (("transfer", 0.9, transfer), ("exact", 0.5, exact)):
+        page.select_option("#threshold", f"{kind} {least}")
         page.fill("#search", name)
         page.keyboard.press("Enter")
         until(page, f"document.querySelector('#details h3').textContent === '{name}'")
-        left = [w for w in path if supports[w] >= 0.5 or w in (path[0], 0)]
+        left = [w for w in path if supports[w] >= least or w in (path[0], 0)]
         assert page.locator(".row-path li").count() == len(left) < len(path)
         page.fill("#search", "sample 1")
         page.keyboard.press("Enter")

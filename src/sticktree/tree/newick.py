@@ -37,13 +37,19 @@ def newick_pieces(
     support: bool | SupportKind = True,
     lengths: bool = True,
     names: Sequence[str] | None = None,
+    bare: bool = False,
 ) -> Iterator[str]:
-    """Yield the text of a tree piece by piece; see :meth:`Tree.to_newick`."""
+    """Yield the text of a tree piece by piece; see :meth:`Tree.to_newick`.
+
+    ``bare`` names are written without quotes, whatever is in them.
+    """
     check_support_kind("support", support, True, False)
-    known = tree.names if names is None else check_names(names, tree.n_data)
-    called = (
-        [str(i) for i in range(tree.n_data)] if known is None else [_quoted(name) for name in known]
-    )
+    known: Sequence[str] | None = tree.names
+    if names is not None:
+        known = check_names(names, tree.n_data)
+    if known is None:
+        known, bare = [str(i) for i in range(tree.n_data)], True
+    called = known if bare else [_quoted(name) for name in known]
     data = [[called[i] for i in own] for own in data_lists(tree.leaf, tree.n_nodes)]
     is_tip = (tree.n_children == 0) & (tree.own_count <= 1)
     tip = is_tip.tolist()

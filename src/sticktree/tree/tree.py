@@ -22,6 +22,7 @@ from sticktree.tree.formats import (
     read_graph,
     read_json,
 )
+from sticktree.tree.itol import itol_files
 from sticktree.tree.linkage import linkage_of, read_linkage
 from sticktree.tree.newick import newick_pieces
 from sticktree.tree.newick_reader import read_newick
@@ -201,6 +202,63 @@ class Tree(Shapes):
         """  # noqa: E501
         parts = read_newick(text, names=names, support=support, keep_underscores=keep_underscores)
         return cls(**parts)
+
+    def to_itol(
+        self, *, labels: npt.ArrayLike | None = None, names: Sequence[str] | None = None
+    ) -> dict[str, str]:
+        r"""Return the tree for iTOL (itol.embl.de), as texts by the names of their files.
+
+        ``tree.nwk`` is to be uploaded; the others are to be dropped onto the tree that it shows.
+        Its labels are transfer supports, or else exact ones. ``transfer_support.txt`` and
+        ``exact_support.txt`` have circles as wide as the supports, ``clusters.txt`` a strip of
+        colours. Names that are equal, or have more in them than letters, digits and ``_.-``, are
+        in ``names.txt``; tips then go by their numbers.
+
+        Parameters
+        ----------
+        labels : sequence, length N, optional
+            The cluster of each datum, such as ``labels_``.
+        names : sequence of str, optional
+            Names of the data, in place of ``tree.names``.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree([-1, 0, 0, 1, 1], [3, 4, 2], names=["ape", "bee", "dog"])
+        >>> files = tree.annotated(transfer=[1, 0.95, 1, 1, 1]).to_itol(labels=[0, 0, 1])
+        >>> list(files)
+        ['tree.nwk', 'transfer_support.txt', 'clusters.txt']
+        >>> files["transfer_support.txt"].splitlines()[-1].split("\t")
+        ['ape|bee', '2', '0.95', '#0072B2', '1', '0.5', '0.95']
+        """
+        return {name: "".join(text) for name, text in itol_files(self, labels, names).items()}
+
+    def write_itol(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        labels: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> list[Path]:
+        """Write the files of :meth:`to_itol` into a folder, which is made if need be.
+
+        Parameters
+        ----------
+        folder : path
+            Where to write; files of these names are replaced.
+        labels, names
+            As of :meth:`to_itol`.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        files = itol_files(self, labels, names)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            write_pieces(Path(folder) / name, text)
+        return [Path(folder) / name for name in files]
 
     def to_linkage(self) -> FloatArray:
         """Return the tree as scipy's linkage matrix, shape (N − 1, 4).
