@@ -65,6 +65,39 @@ def test_of_the_consensus_and_never_below_exact_support(some_draws, seed):
     np.testing.assert_array_equal(tree.transfer[extreme], tree.support[extreme])
 
 
+def original_transfer(tree, draws):
+    """Return the transfer support of Lemoine et al. 2018, of trees with an outgroup at the root."""
+    n = tree.n_data  # the outgroup is datum n
+    shares = np.ones(tree.n_nodes)
+    for w, rows in enumerate(data_below(tree)):
+        light = min(len(rows), n + 1 - len(rows))  # the smaller side of the bipartition
+        if light < 2:
+            continue
+        moved = []
+        for draw in draws:
+            others = [*data_below(draw.tree), *({i} for i in range(n)), set(range(n))]
+            apart = [len(rows ^ other) for other in others if other]
+            moved.append(min(min(k, n + 1 - k) for k in apart))
+        shares[w] = 1 - np.mean(moved) / (light - 1)
+    return shares
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_original_lets_the_root_move_too(some_draws, seed):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, 12, "binary")
+    draws = some_draws(rng, 12, 5, moved=0.5)
+    ours, theirs = transfer_support(tree, draws), original_transfer(tree, draws)
+    assert (ours <= theirs + 1e-12).all()
+
+
+def test_the_original_differs_where_draws_have_what_a_branch_lacks(make_draw):
+    tree = Tree([-1, 0, 0], [1, 1, 1, 2, 2, 2])
+    draws = [make_draw(Tree.from_paths([(1,), (2,), (3,), (4,), (4,), (4,)]))]
+    np.testing.assert_array_equal(transfer_support(tree, draws), [1, 0, 1])
+    np.testing.assert_array_equal(original_transfer(tree, draws), [1, 0.5, 1])
+
+
 def test_one_row_that_wanders_costs_little(make_draw):
     at_home = Tree.from_paths([(1,)] * 10 + [(2,)] * 10)
     paths = at_home.paths()

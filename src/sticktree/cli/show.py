@@ -121,7 +121,7 @@ REPORT = Command(
 # ---- plot ----------------------------------------------------------------------------------------
 
 KINDS = {
-    "dendrogram": "the tree, with supports, and the labels if there are any",
+    "dendrogram": "the tree, with transfer supports, and the labels if there are any",
     "icicle": "the tree as nested areas",
     "heatmap": "the rows in the order of the tree",
     "coclustering": "how often every two rows are in one cluster",

@@ -271,7 +271,7 @@ def summed_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]
     return total
 
 
-def support(tree: Tree, draws: list[Draw]) -> FloatArray:
+def support(tree: Tree, draws: Sequence[Draw]) -> FloatArray:
     """Return, for each node, the share of draws in which a node has exactly the same data below it.
 
     Single data and all data together are clusters of every draw. Sets are compared by sums of
