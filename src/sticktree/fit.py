@@ -33,6 +33,7 @@ from sticktree.posterior.markers import Markers, coded_labels, find_markers
 from sticktree.posterior.number import NumberOfClusters, number_of_clusters
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import FEW_LABELS
+from sticktree.posterior.transfer import transfer_support
 from sticktree.posterior.walk import Walk, level_shares, used_draws
 from sticktree.tree import NULL, Tree
 
@@ -134,9 +135,7 @@ class Fit:
         """Return a tree of the data as one of the rows."""
         tree, rows = whole, self.training.fitted_rows
         if len(rows) < self.training.n_data:
-            leaf = whole.leaf[self.training.first_data]
-            tree = Tree(whole.parent, leaf, time=whole.time, support=whole.support)
-            tree = tree.pruned().compressed()
+            tree = whole.with_data(whole.leaf[self.training.first_data]).pruned().compressed()
         names = self.training.names
         return tree if names is None else tree.annotated(names=[names[row] for row in rows])
 
@@ -173,7 +172,8 @@ class Fit:
     def whole_cluster_tree(self) -> Tree:
         """The cluster tree of the data, in which rows occur as often as their weights say."""
         tree = tree_of_rows(self.walk.tree(self.lasting.steps))
-        return tree.annotated(support=support(tree, spread(self.posterior.labelled, N_SUPPORT)))
+        draws = spread(self.posterior.labelled, N_SUPPORT)
+        return tree.annotated(support=support(tree, draws), transfer=transfer_support(tree, draws))
 
     @cached_property
     def cluster_tree(self) -> Tree:

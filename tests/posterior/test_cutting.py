@@ -133,7 +133,7 @@ def test_names_and_order_change_nothing(walk):
     labels = cells(rings()[0], n_cells=60)
     rng = np.random.default_rng(3)
     order = rng.permutation(labels.shape[1])
-    other = Walk.of_labels(np.array([rng.permutation(30)[z] for z in labels])[:, order])
+    other = Walk.of_labels(np.array([rng.permutation(60)[z] for z in labels])[:, order])
     assert longest_lasting(other).counts == longest_lasting(walk).counts
     for k in (2, 5):
         a, b = cut_into(walk, k), cut_into(other, k)

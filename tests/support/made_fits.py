@@ -37,7 +37,7 @@ def linkage_tree(values, n_levels=4.0, seed=0):
     n = len(values)
     rng = np.random.default_rng(seed)
     if n == 1:
-        return Tree([-1, 0], [1], time=[0.0, n_levels], support=[1.0, 1.0])
+        return Tree([-1, 0], [1], time=[0.0, n_levels], support=[1.0, 1.0], transfer=[1.0, 1.0])
     merges = linkage(np.nan_to_num(values), "average")
     size = 2 * n - 1
     parent = np.full(size, -1)
@@ -48,7 +48,9 @@ def linkage_tree(values, n_levels=4.0, seed=0):
         time[node] = (n_levels - 1) * (1 - height / (merges[-1, 2] or 1.0))
     support = np.where(time < n_levels, rng.random(size), 1.0)
     support[0] = 1.0
-    return Tree(parent, size - 1 - np.arange(n), time=time, support=support)
+    transfer = 1 - (1 - support) * rng.random(size)
+    leaf = size - 1 - np.arange(n)
+    return Tree(parent, leaf, time=time, support=support, transfer=transfer)
 
 
 def mixture(table, *, tree=None, columns=None, labels=None, weights=None):

@@ -137,7 +137,8 @@ class DFPMixture(FittedMixture):
         All draws.
     tree_ : Tree
         The consensus of all draws: a tree of the rows, with the mean level at which those below
-        each node meet as its time, and its posterior probability as its support.
+        each node meet as its time, its posterior probability as its support, and its transfer
+        support.
     level_ : int
         The level of the flat clusters.
     labels_ : int array, shape (n_samples,)

@@ -9,8 +9,8 @@ import numpy as np
 
 from sticktree.checks import FloatArray, check_integer, is_integer
 from sticktree.errors import ParameterError
+from sticktree.palette import CLUSTERS
 from sticktree.plotting.base import (
-    CLUSTERS,
     INK,
     REST,
     Display,
