@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sticktree.posterior.loo import stacking_weights
+from sticktree.posterior.stacking import stacking_weights
 
 
 def assert_optimal(pointwise, weights):
