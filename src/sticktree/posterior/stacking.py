@@ -21,7 +21,7 @@ from sticktree.posterior.loo import LeaveOneOut
 from sticktree.posterior.predictive import PosteriorPredictive, share_of
 
 LAST_BARRIER = 1e-11  # a row; the gap to the optimum is at most this times the number of models
-CAUTION = 0.2  # votes for the chosen model, as a share of the rows
+CAUTION = 0.1  # votes for the chosen model, as a share of the rows
 LEAST_WEIGHT = 1e-3  # of a model that has any
 
 
@@ -144,7 +144,7 @@ def cautious_weights(pointwise: FloatArray, chosen: int, caution: float = CAUTIO
         log p(y_i | all other rows) under each model.
     chosen : int
         The model that was chosen.
-    caution : float, default=0.2
+    caution : float, default=0.1
         Votes for it, as a share of the rows; 0 is plain stacking.
 
     Examples
@@ -155,7 +155,7 @@ def cautious_weights(pointwise: FloatArray, chosen: int, caution: float = CAUTIO
     >>> print(cautious_weights(even, chosen=0, caution=0.0).round(2))
     [0.5 0.5]
     >>> print(cautious_weights(even, chosen=0).round(2))
-    [0.69 0.31]
+    [0.61 0.39]
     """
     votes = np.full((round(caution * len(pointwise)), pointwise.shape[1]), -np.inf)
     votes[:, chosen] = 0.0
