@@ -328,6 +328,7 @@ def test_labels_are_compared_with_tree_and_clusters(run, told):
     loo = folder.estimator.loo()
     assert found["loo"] == pytest.approx(loo.elpd / 30)
     assert found["loo_se"] == pytest.approx(loo.se / 30)
+    assert found["loo_models"] == loo.n_models
 
 
 def test_test_rows_are_scored(run, told):

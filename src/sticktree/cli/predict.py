@@ -272,6 +272,7 @@ WORDS = {
     "loo": "leave-one-out log density per row",
     "loo_se": "  its standard error",
     "loo_bad": "  rows for which it is unreliable",
+    "loo_models": "  models that it is averaged over",
     "purity_pairs": "dendrogram purity, over pairs of a class",
     "purity_leaves": "dendrogram purity, by leaves",
     "ari": "adjusted Rand index",
@@ -360,6 +361,7 @@ def _loo(folder: RunFolder) -> dict[str, Any]:
         "loo": loo.elpd / n_rows,
         "loo_se": loo.se / n_rows,
         "loo_bad": loo.n_bad_k,
+        "loo_models": loo.n_models,
     }
 
 

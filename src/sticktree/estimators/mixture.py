@@ -104,6 +104,12 @@ class DFPMixture(FittedMixture):
         result then depends on the speed of the machine; ``course_`` says whether that happened.
     thin : int, default=1
         Sweeps from one draw to the next.
+    averaging : {"stack", "best"}, default="stack"
+        Whether densities are of all models that predict well, or of the best one. If the data have
+        chosen among models, ``score_samples``, ``sample``, ``impute`` and ``loo`` answer from a
+        mixture of those that predict well, by weights that predict best; see :meth:`stack`. "best"
+        answers from the chosen model alone, as trees and clusters always do. It can be changed
+        after the fit.
     level : int or None, default=None
         The level of the tree whose clusters are reported. They are ``labels_``, and predicted for
         other rows. None is the level on whose clusters the draws agree best, by the expected
@@ -161,6 +167,8 @@ class DFPMixture(FittedMixture):
         The sampler that was used.
     selection_ : Selection or None
         The models it was chosen from, with their leave-one-out densities: print it.
+    predictive_ : PosteriorPredictive or Stack
+        What answers about densities, in standardised units.
     columns_ : Columns
         Names and kinds of the columns: print it.
     n_features_in_ : int
@@ -211,6 +219,7 @@ class DFPMixture(FittedMixture):
         n_draws: int | str = "auto",
         max_time: float | None = None,
         thin: int = 1,
+        averaging: str = "stack",
         level: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -239,6 +248,7 @@ class DFPMixture(FittedMixture):
         self.n_draws = n_draws
         self.max_time = max_time
         self.thin = thin
+        self.averaging = averaging
         self.level = level
         self.n_jobs = n_jobs
         self.random_state = random_state
