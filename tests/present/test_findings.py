@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture, Tree
+from sticktree.posterior.cutting import Cut
 from sticktree.present.findings import Findings
 from sticktree.present.table import number
 from sticktree.present.terminal import drawing, summary
@@ -38,7 +39,7 @@ def test_clusters_are_counted_and_described(groups):
     sizes = np.bincount(groups.labels_).tolist()
     assert [cluster.n_rows for cluster in found.clusters] == sizes
     assert found.sizes == sorted(sizes, reverse=True)
-    assert found.result()["clusters_per_level"][groups.level_ - 1] == len(found.clusters)
+    assert len(found.result()["clusters_per_level"]) == found.levels
     for cluster in found.clusters:
         members = groups.labels_ == cluster.number
         assert cluster.confidence == pytest.approx(groups.confidence_[members].mean())
@@ -102,7 +103,9 @@ def test_many_clusters_show_the_largest():
     frame = pd.DataFrame({"x": np.arange(80.0) ** 3})
     mixture = fit(frame, concentration=20.0)
     labels = np.minimum(np.arange(80), 70)
-    mixture.fit_ = mixture.fit_.with_summaries(mixture.fit_.summaries() | {"labels": labels})
+    known = mixture.fit_.summaries() | {"labels": labels}
+    known["cut"] = Cut(labels, np.zeros(80, dtype=bool))
+    mixture.fit_ = mixture.fit_.with_summaries(known)
     text = summary(Findings(mixture.fit_))
     assert "71 clusters" in text
     assert "the largest have 10, 1, 1" in text
