@@ -79,11 +79,14 @@ def ask(mixture, data):
 
 def look(mixture):
     """Ask for all that is said of the rows of the fit."""
+    from sticktree.posterior.walk import Walk
     from sticktree.present.findings import Findings
 
     _ = Findings(mixture.fit_).by_level
     mixture.cluster(n_clusters=2)
-    mixture.cluster(nested=True)
+    mixture.cluster(method="loss")
+    mixture.cluster(method="loss", nested=True)
+    Walk.of_labels([[row >> bit & 1 for row in range(64)] for bit in range(6)])  # as of many rows
     mixture.coclustering()
     mixture.meeting_times()
     if mixture.algorithm_ == "gibbs":

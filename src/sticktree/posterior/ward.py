@@ -100,7 +100,8 @@ def joined(points: FloatArray, size: npt.NDArray[np.number]) -> FloatArray:
         return np.empty((0, 4))
     left, right = np.empty(m - 1, dtype=np.int64), np.empty(m - 1, dtype=np.int64)
     cost = np.empty(m - 1)
-    ward_joins(points.astype(np.float64), size.astype(np.float64), left, right, cost)
+    centre = np.array(points, dtype=np.float64, order="C")
+    ward_joins(centre, size.astype(np.float64), left, right, cost)
     return _in_order(left, right, cost, size)
 
 
