@@ -52,6 +52,7 @@ RESULTS = (
     "model",
     "level",
     "levels",
+    "strays",
     "clusters_per_level",
     "agree",
     "convergence",
