@@ -108,13 +108,13 @@ print(mixture.number_of_clusters_)
 print(f"the least confidence of {len(X)} rows: {mixture.confidence_.min():.2f}")
 
 # %%
-# Asked for six clusters, the walk has to cut the ring. Where it does so is arbitrary, and
+# Asked for four clusters, the walk has to cut the ring. Where it does so is arbitrary, and
 # memberships say so: rows at the cuts belong to both sides. On the right the rows of a small branch
 # that is apart from every cluster: strays, which join the nearest one, or are labelled −1.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
-panel(axes[0], "cluster(n_clusters=6)", hues(mixture.cluster(n_clusters=6)))
-sure = mixture.membership(n_clusters=6).max(axis=1)
+panel(axes[0], "cluster(n_clusters=4)", hues(mixture.cluster(n_clusters=4)))
+sure = mixture.membership(n_clusters=4).max(axis=1)
 dots = panel(axes[1], "largest membership", sure, cmap="viridis", vmin=0.4, vmax=1)
 figure.colorbar(dots, ax=axes[1], shrink=0.7)
 strays = mixture.cluster(strays="label")
@@ -123,7 +123,7 @@ axes[2].plot(*X[strays < 0].T, "o", ms=9, mfc="none", mec=INK, mew=1)
 
 # %%
 # **The cluster tree.** The walk has a tree as well, ``cluster_tree_``, of which all clusters are
-# cuts: ``cluster(n_clusters=2)`` cuts it higher, ``cluster(n_clusters=6)`` lower. Its times go from
+# cuts: ``cluster(n_clusters=2)`` cuts it higher, ``cluster(n_clusters=4)`` lower. Its times go from
 # 0 to 1; numbers are supports, the share of draws that have exactly this branch. A cluster that
 # draws cover by many leaves is no branch of theirs, so a small support says nothing against it.
 
