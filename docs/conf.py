@@ -75,7 +75,7 @@ numpydoc_xref_aliases = {word: word for word in DEFAULT_LINKS} | {
         "sticktree.posterior.draws.Diagnosis",
         "sticktree.posterior.settled.Settled",
         "sticktree.posterior.loo.LeaveOneOut",
-        "sticktree.posterior.loo.Stack",
+        "sticktree.posterior.stacking.Stack",
         "sticktree.processes.Divergence",
         "sticktree.processes.MassTree",
         "sticktree.processes.Masses",

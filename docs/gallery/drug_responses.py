@@ -35,7 +35,8 @@ mixture = DFPMixture(
 HeatmapDisplay.from_estimator(mixture, classes=tissue)
 
 # %%
-# The tree itself, with supports. A branch with a support of 0.6 is in three of five draws.
+# The tree itself, with transfer supports: of a branch with 0.9, about one row in ten moves from
+# draw to draw.
 
 DendrogramDisplay.from_estimator(mixture, classes=tissue)
 

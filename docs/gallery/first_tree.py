@@ -25,7 +25,7 @@ mixture = DFPMixture(
 
 # %%
 # The consensus of all draws. Lines are coloured by cluster, the strip shows the species, and
-# numbers are supports: the share of draws that have exactly this branch.
+# numbers are transfer supports: 1 less the share of rows that would have to move to match a draw.
 
 DendrogramDisplay.from_estimator(mixture, classes=species, names=False)
 

@@ -28,11 +28,13 @@ from sticktree.posterior.consensus import consensus_tree, meeting_times, support
 from sticktree.posterior.cutting import Cut, Lasting, cut_into, longest_lasting, tree_of_rows
 from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
 from sticktree.posterior.flat import best_level, flat_clustering
-from sticktree.posterior.loo import LeaveOneOut, Stack, leave_one_out
+from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.markers import Markers, coded_labels, find_markers
 from sticktree.posterior.number import NumberOfClusters, number_of_clusters
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import FEW_LABELS
+from sticktree.posterior.stacking import Stack, mixed
+from sticktree.posterior.transfer import transfer_support
 from sticktree.posterior.walk import Walk, level_shares, used_draws
 from sticktree.tree import NULL, Tree
 
@@ -55,6 +57,9 @@ LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
 MEMBERSHIP_DRAWS = 400
 """Draws, spread evenly, that memberships are means of: a probability is then known to about .02."""
 VOTES = 101  # draws that decide on a missing category
+
+Averaging = Literal["stack", "best"]
+"""Whether all models that predict well answer about densities, or the best of them alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +139,7 @@ class Fit:
         """Return a tree of the data as one of the rows."""
         tree, rows = whole, self.training.fitted_rows
         if len(rows) < self.training.n_data:
-            leaf = whole.leaf[self.training.first_data]
-            tree = Tree(whole.parent, leaf, time=whole.time, support=whole.support)
-            tree = tree.pruned().compressed()
+            tree = whole.with_data(whole.leaf[self.training.first_data]).pruned().compressed()
         names = self.training.names
         return tree if names is None else tree.annotated(names=[names[row] for row in rows])
 
@@ -173,7 +176,8 @@ class Fit:
     def whole_cluster_tree(self) -> Tree:
         """The cluster tree of the data, in which rows occur as often as their weights say."""
         tree = tree_of_rows(self.walk.tree(self.lasting.steps))
-        return tree.annotated(support=support(tree, spread(self.posterior.labelled, N_SUPPORT)))
+        draws = spread(self.posterior.labelled, N_SUPPORT)
+        return tree.annotated(support=support(tree, draws), transfer=transfer_support(tree, draws))
 
     @cached_property
     def cluster_tree(self) -> Tree:
@@ -367,9 +371,39 @@ class Fit:
 
     # ---- new rows, standardised ------------------------------------------------------------------
 
-    def log_density(self, x: FloatArray) -> FloatArray:
+    @cached_property
+    def stacked(self) -> Stack | None:
+        """The model and those beside it as one predictive distribution; None without a choice.
+
+        The model itself answers from all its draws, the others from those that the choice was made
+        by. It is alone where these know other rows: where a sample of the rows chose, and after
+        further batches. It is so, too, where a run that was resumed out of time has chosen anew.
+        """
+        if self.selection is None:
+            return None
+        selection, training = self.selection, self.training
+        name = next(k for k, model in selection.models.items() if model is self.model)
+        weights, predictives = {name: 1.0}, {name: self.posterior.predictive}
+        if name == selection.best and not training.parallel:
+            weights = {name: selection.weights[name]}
+            for other, draws in selection.draws.items():
+                if other != name and draws and draws[0].n_data == training.n_data:
+                    numbered = [NumberedDraw(0, k, draw, other) for k, draw in enumerate(draws)]
+                    model = selection.models[other]
+                    predictives[other] = PosteriorPredictive(numbered, model, training.data)
+                    weights[other] = selection.weights[other]
+        total = sum(weights.values())
+        return Stack({k: w / total for k, w in weights.items()}, predictives, training.scaling)
+
+    def predictive(self, averaging: Averaging) -> PosteriorPredictive | Stack:
+        """Return the predictive distribution of the next row, in standardised units."""
+        if averaging == "best" or self.stacked is None:
+            return self.posterior.predictive
+        return self.stacked
+
+    def log_density(self, x: FloatArray, averaging: Averaging) -> FloatArray:
         """Return the log predictive density of every row, in the user's units."""
-        return self.posterior.predictive.log_density(x) + self.training.scaling.log_units(x)
+        return self.predictive(averaging).log_density(x) + self.training.scaling.log_units(x)
 
     def membership_of(self, x: FloatArray, n_clusters: int | None = None) -> FloatArray:
         """Return the probability of new rows to be in each cluster."""
@@ -414,25 +448,22 @@ class Fit:
             return self.cut_into(n_clusters).n_clusters
         return int(self.flat(level).max()) + 1
 
-    def imputed(self, x: FloatArray) -> FloatArray:
+    def imputed(self, x: FloatArray, averaging: Averaging) -> FloatArray:
         """Return rows without gaps: means, and the likeliest category, by a vote of many draws."""
-        full = self.posterior.predictive.imputed(x)
+        predictive = self.predictive(averaging)
+        full = predictive.imputed(x)
         codes = [k for k, kind in enumerate(self.columns.kinds) if LIKELIHOODS[kind].has_codes]
         if np.isnan(x[:, codes]).any():
-            votes = self.sample_imputed(VOTES, x, np.random.default_rng(0))
+            votes = predictive.sample_imputed(VOTES, x, np.random.default_rng(0))
             for k in codes:
                 categories = range(self.columns.n_categories[k])
                 counts = [(votes[:, :, k] == category).sum(axis=0) for category in categories]
                 full[:, k] = np.argmax(counts, axis=0)
         return full
 
-    def sample_imputed(self, n: int, x: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Return ``n`` copies of rows with draws of what is missing."""
-        return self.posterior.predictive.sample_imputed(n, x, rng)
-
     # ---- how good the model is -------------------------------------------------------------------
 
-    def loo(self) -> LeaveOneOut:
+    def loo(self, averaging: Averaging) -> LeaveOneOut:
         """Return the leave-one-out predictive density of the data, in the user's units."""
         size = min(self.posterior.n_draws, LOO_DRAWS)
         used = [
@@ -440,33 +471,26 @@ class Fit:
             for k, chain in enumerate(self.posterior.chains)
             for number in spread(range(len(chain)), size)
         ]
-        predictive = PosteriorPredictive(used, self.model, self.training.data)
         units = self.training.scaling.log_units(self.training.data)
-        return leave_one_out(predictive.leave_one_out()[None] + units)
+
+        def found(predictive: PosteriorPredictive) -> LeaveOneOut:
+            return leave_one_out(predictive.leave_one_out()[None] + units)
+
+        own = found(PosteriorPredictive(used, self.model, self.training.data))
+        if averaging == "best" or self.stacked is None:
+            return own
+        name, *others = self.stacked.weights
+        results = {other: found(self.stacked.predictives[other]) for other in others}
+        return mixed({name: own} | results, self.stacked.weights)
 
     def stack(self) -> Stack:
         """Return the models of the selection as one density, weighted by how well they predict."""
-        if self.selection is None:
+        if self.stacked is None:
             raise ValueError(
                 'stack needs several models: fit with covariance_type="auto", '
                 f"got {self.model.covariance_type!r}"
             )
-        weights = {name: w for name, w in self.selection.weights.items() if w > 1e-3}
-        total, data = sum(weights.values()), self.training.some()
-        if not self.training.parallel:
-            # Files that were written before samples chose have draws of all rows.
-            n_data = next(iter(self.selection.draws.values()))[0].n_data
-            data = data if n_data == len(data) else self.training.data
-        predictives = {
-            name: PosteriorPredictive(
-                [NumberedDraw(0, k, draw) for k, draw in enumerate(draws)],
-                self.selection.models[name],
-                data,
-            )
-            for name, draws in self.selection.draws.items()
-        }
-        weights = {name: w / total for name, w in weights.items()}
-        return Stack(weights, predictives, self.training.scaling)
+        return self.stacked
 
     def to_be_sent(self, with_labels: bool) -> Fit:
         """Return a fit with no more than answers about new rows need, to be sent to workers.
@@ -492,6 +516,8 @@ class Fit:
             self, training=training, sampled=replace(self.sampled, runs=[], selection=None)
         )
         vars(light)["posterior"] = Posterior(chains, self.model, training)
+        several = self.stacked is not None and len(self.stacked.weights) > 1
+        vars(light)["stacked"] = self.stacked if several and not with_labels else None
         if with_labels:
             known = {"level_shares": self.level_shares, "cut": self.cut}
             vars(light).update(known, _cuts=self._cuts, _flat=self._flat)

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas
@@ -218,9 +219,32 @@ def test_branches_without_support_can_be_left_out(run, told):
     code, _, err = told("export", "run", "--format", "json", "--min-support", "2")
     assert code == 2
     assert "--min-support must be a number from 0 to 1, got 2.0" in err
+    near = told("export", "run", "--format", "json", "--min-support", "1", "--by", "transfer")[1]
+    assert Tree.from_json(near).n_nodes == tree.collapsed(1.0, by="transfer").n_nodes
+    code, _, err = told("export", "run", "--format", "json", "--by", "exact")
+    assert code == 2
+    assert "--by: invalid choice: 'exact'" in err
     code, _, err = told("export", "run", "--format", "newik")
     assert code == 2
     assert "invalid choice: 'newik'" in err
+
+
+def test_files_for_itol_fill_a_folder(run, told):
+    folder = RunFolder.open(run)
+    tree, fit = folder.tree, folder.estimator.fit_
+    code, out, _ = told("export", "run", "--format", "itol", "-o", "itol")
+    assert code == 0
+    expected = tree.to_itol(labels=fit.labels[fit.training.fitted_rows])
+    written = {path.name: path.read_text() for path in (run.parent / "itol").iterdir()}
+    assert written == expected
+    assert [Path(line.split()[1]).name for line in out.splitlines()] == list(expected)
+    code, _, err = told("export", "run", "--format", "itol", "-o", "itol")
+    assert code == 2
+    assert "--output itol already holds tree.nwk" in err
+    assert told("export", "run", "--format", "itol", "-o", "itol", "--overwrite")[0] == 0
+    code, _, err = told("export", "run", "--format", "itol")
+    assert code == 2
+    assert "--format itol writes several files: give a folder with --output" in err
 
 
 # ---- cluster -------------------------------------------------------------------------------------
@@ -335,6 +359,7 @@ def test_labels_are_compared_with_tree_and_clusters(run, told):
     loo = folder.estimator.loo()
     assert found["loo"] == pytest.approx(loo.elpd / 30)
     assert found["loo_se"] == pytest.approx(loo.se / 30)
+    assert found["loo_models"] == loo.n_models
 
 
 def test_test_rows_are_scored(run, told):

@@ -1,7 +1,6 @@
 """The data choose: noise, covariance and depth by leave-one-out density, and what comes of it."""
 
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -64,25 +63,6 @@ def test_one_model_is_fitted_without_a_choice():
     assert (mixture.leaf_noise_, mixture.covariance_type_, mixture.depth_) == ("shared", "diag", 4)
     with pytest.raises(ValueError, match='stack needs several models: fit with covariance_type="a'):
         mixture.stack()
-
-
-def test_stack_is_the_weighted_mean_of_densities_and_predicts_at_least_as_well(chosen):
-    stack = chosen.stack()
-    assert sum(stack.weights.values()) == pytest.approx(1.0)
-    new = uneven(seed=1)
-    assert stack.score(new) > fit(uneven(), covariance_type="full").score(new)
-    one = max(chosen.selection_.results.values(), key=lambda result: result.elpd)
-    pointwise = np.column_stack(
-        [chosen.selection_.results[name].pointwise for name in stack.weights]
-    )
-    mixed = np.log(np.exp(pointwise) @ list(stack.weights.values())).sum()
-    assert mixed > one.elpd - 0.1
-    assert "×" in repr(stack)
-    first, second = list(chosen.selection_.draws)[:2]
-    one, two = (replace(stack, weights={name: 1.0}).score_samples(new) for name in (first, second))
-    both = replace(stack, weights={first: 0.3, second: 0.7})
-    expected = np.log(0.3 * np.exp(one) + 0.7 * np.exp(two))
-    np.testing.assert_allclose(both.score_samples(new), expected)
 
 
 @pytest.mark.parametrize(

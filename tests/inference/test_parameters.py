@@ -104,6 +104,7 @@ def test_draws_do_not_depend_on_how_a_fit_is_run():
     values = DFPMixture(n_jobs=2, progress=False).get_params()
     kept = draws_depend_on(values)
     assert values.keys() - kept.keys() == {
+        "averaging",
         "n_draws",
         "max_time",
         "n_jobs",

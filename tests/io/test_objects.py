@@ -85,6 +85,7 @@ def through_json(*values):
         Tree([-1]),
         Tree([-1, 0, 0], [1, 2], level=[0, 2, 1]),
         Tree([-1, 0, 0], [1, 2], time=[0, 0.5, 1], support=[1, np.nan, 0.5], names=["(a,", "b'\n"]),
+        Tree([-1, 0, 0], [1, 2], support=[1, 0.2, 0.5], transfer=[1, np.nan, 0.7]),
         pd.Interval(0.5, 1.5, closed="left"),
         pd.Timestamp("2024-02-29 12:30"),
     ],
@@ -94,6 +95,17 @@ def test_value_survives(value):
     (again,) = through_json(value)
     assert not differences(value, again)
     assert repr(again) == repr(value) or " at 0x" in repr(value)
+
+
+def test_a_tree_of_before_transfer_supports_is_read():
+    tree = Tree([-1, 0, 0], [1, 2], support=[1, 0.2, 0.5])
+    encoder = Encoder()
+    form = json.loads(json.dumps(encoder.encode(tree)))
+    text = json.dumps(form)
+    assert text.count('"transfer": null') == 1
+    older = json.loads(text.replace('"transfer": null, ', ""))
+    assert older != form
+    assert Decoder(encoder.arrays.__getitem__).decode(older) == tree
 
 
 def test_random_numbers_go_on():

@@ -179,6 +179,32 @@ def test_supports_are_written_where_asked(consensus):
     assert np.ptp(widths("auto")) > 0
 
 
+def test_transfer_supports_are_written_where_there_are_any(consensus):
+    tree = consensus(20)
+    both = tree.annotated(transfer=1 - (1 - tree.support) / 3)
+
+    def written(tree, **options):
+        ax = plot_dendrogram(tree, supports=True, **options)
+        return {text.get_text() for text in ax.texts}, ax.get_xlabel()
+
+    def values(supports):
+        return {"1" if s >= 0.995 else f"{s:.2f}" for s in supports[tree.n_children > 0]}
+
+    numbers, label = written(both)
+    assert numbers <= values(both.transfer)
+    assert label == "level (numbers: transfer support)"
+    numbers, label = written(both, support_kind="support")
+    assert numbers <= values(tree.support)
+    assert label == "level (numbers: exact support)"
+    assert plot_dendrogram(both, supports=False).get_xlabel() == "level"
+    top = plot_dendrogram(both, supports=True, orientation="top")
+    assert top.get_ylabel() == "level (numbers: transfer support)"
+    with pytest.raises(ValueError, match='support_kind must be None, "support" or "transfer"'):
+        plot_dendrogram(both, support_kind="exact")
+    with pytest.raises(ValueError, match="support_kind must be one that the tree has"):
+        plot_dendrogram(tree, support_kind="transfer")
+
+
 @pytest.mark.parametrize("orientation", ["left", "right", "top", "bottom"])
 def test_supports_lie_beside_their_lines_and_on_no_other(consensus, orientation):
     _, ax = plt.subplots(figsize=(3.5, 3.5), layout="constrained")

@@ -6,7 +6,7 @@ from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
 from sticktree import Tree
-from sticktree.posterior.consensus import Members, _grown, consensus_tree, meeting_times, support
+from sticktree.posterior.consensus import Members, consensus_tree, grown, meeting_times, support
 from sticktree.posterior.linking import average_linkage, most_often_with
 from sticktree.processes import NestedRestaurant
 
@@ -234,7 +234,7 @@ def test_joins_may_come_in_any_order(seed):
     level = rng.integers(4, size=m - 1) / 4.0
     shuffled = rng.permutation(m - 1)
     joins = (left[shuffled], right[shuffled], level[shuffled])
-    tree = _grown(Members(np.arange(m)), np.zeros(m), joins, 2.0)
+    tree = grown(Members(np.arange(m)), np.zeros(m), joins, 2.0)
     # Two items meet at the lowest of the levels on the way from one to the other.
     meet = np.full((m, m), np.inf)
     for a, b, here in zip(left, right, level, strict=True):

@@ -180,7 +180,9 @@ def test_of_rows_elsewhere_the_sample_is_compared():
     rows = np.sort(rng.choice(100, 50, replace=False))
     training, known = fitted.fit_.training, fitted.fit_.summaries()
     training = replace(training, data=values[:0], sampled=(rows, values[rows]))
+    membership = fitted.membership_
     fitted.fit_ = replace(fitted.fit_, training=training).with_summaries(known)
+    vars(fitted.fit_)["membership"] = membership
     found = fitted.markers()
     twin = find_markers(readable(values[rows]), labels[rows])
     np.testing.assert_allclose(found.contrast.effect[:2], twin.contrast.effect)

@@ -280,9 +280,11 @@ def test_memberships_are_probabilities_and_predictions_the_largest(fits, blobs, 
     mixture = fits(form, 6, 2)
     rows = blobs(30, seed=4) * FACTOR + SHIFT
     for level in (None, 0, 1, 3, 5):
-        at = mixture.level_ if level is None else level
+        labels = mixture.labels_
+        if level is not None:
+            labels = mixture.cluster(method="loss", level=level)
         proba = mixture.predict_proba(rows, level)
-        assert proba.shape == (30, mixture.cluster(at).max() + 1)
+        assert proba.shape == (30, labels.max() + 1)
         assert (proba >= 0).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1)
         np.testing.assert_array_equal(mixture.predict(rows, level), proba.argmax(axis=1))
@@ -306,7 +308,7 @@ def test_transformed_columns_are_the_memberships_of_every_level(fits, blobs):
         part = columns[:, [name.startswith(f"level{level}_") for name in names]]
         np.testing.assert_array_equal(part, mixture.predict_proba(rows, level))
         np.testing.assert_allclose(part.sum(axis=1), 1)
-    sizes = [mixture.cluster(k).max() + 1 for k in range(1, 6)]
+    sizes = [mixture.cluster(method="loss", level=k).max() + 1 for k in range(1, 6)]
     expected = [f"level{k}_{i}" for k, size in enumerate(sizes, 1) for i in range(size)]
     assert names.tolist() == expected
 

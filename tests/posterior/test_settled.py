@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sticktree.posterior.cutting import Lasting, longest_lasting
 from sticktree.posterior.draws import diagnose
 from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.settled import (
@@ -18,6 +19,7 @@ from sticktree.posterior.settled import (
     tolerance,
     tree_agreement,
 )
+from sticktree.posterior.walk import Walk
 
 
 @pytest.fixture(scope="module")
@@ -85,13 +87,19 @@ def test_clusters_that_differ_between_halves_are_found(drawn):
     other = np.tile([0, 1], 30)
     assert cluster_agreement(drawn(branch), drawn(branch, seed=1), 2) > 0.95
     assert cluster_agreement(drawn(branch)[:1] * 10, drawn(other)[:1] * 10, 2) < 0.5
-    assert label_agreement(drawn(branch), drawn(branch, seed=1), 1) == 1.0
-    assert abs(label_agreement(drawn(branch), drawn(other), 1)) < 0.1
+    same = [Walk.of(drawn(branch, seed=seed), 2, shares={1: 1.0}) for seed in (0, 1)]
+    lasting = longest_lasting(same[0])
+    assert lasting.n_clusters == 2
+    assert label_agreement(*same, lasting) == 1.0
+    apart = Walk.of(drawn(other), 2, shares={1: 1.0})
+    assert abs(label_agreement(same[0], apart, lasting)) < 0.1
 
 
 def test_one_cluster_of_all_rows_in_both_halves_is_agreement(make_draw):
-    same = [make_draw([(1,)] * 12)] * 8
-    assert label_agreement(same, same, 1) == 1.0
+    same = Walk.of([make_draw([(1,)] * 12)] * 8, 1)
+    assert label_agreement(same, same, longest_lasting(same)) == 1.0
+    # Where all draws have two clusters, and a half of them one: it cannot be parted.
+    assert label_agreement(same, same, Lasting(2, 32.0, 8.0, [])) == 1.0
 
 
 def test_levels_at_which_rows_meet_are_compared(drawn):
@@ -104,7 +112,7 @@ def test_levels_at_which_rows_meet_are_compared(drawn):
 def test_nothing_is_told_of_few_draws(mixture):
     posterior = mixture.posterior_
     few = [chain[:3] for chain in posterior.chains]
-    found = settled(few, posterior.model, posterior.training, level=1)
+    found = settled(few, posterior.model, posterior.training, mixture.fit_.lasting)
     assert (found.density, found.clusters, found.details) == (None, None, None)
     assert math.isnan(found.label_agreement)
     enough = settled([chain[:4] for chain in posterior.chains], posterior.model, posterior.training)
@@ -145,7 +153,14 @@ def test_a_fit_has_all_parts_and_its_posterior_alone_has_no_labels(mixture):
 
 def test_a_fit_that_knows_r_hats_only_finds_out_the_rest_when_asked(mixture):
     old = replace(mixture.diagnosis_, settled=None)
-    fit = mixture.fit_.with_summaries({"diagnosis": old, "labels": mixture.labels_})
+    fit = mixture.fit_.with_summaries({"diagnosis": old, "tree": mixture.tree_})
     assert "diagnosis" not in vars(fit)
-    assert vars(fit)["labels"] is mixture.labels_
+    assert vars(fit)["tree"] is mixture.tree_
     assert fit.diagnosis.settled == mixture.diagnosis_.settled
+
+
+def test_clusters_in_files_from_before_the_walk_are_found_anew(mixture):
+    old = {"labels": np.zeros(60, dtype=np.int32), "confidence": np.ones(60), "level": 1}
+    fit = mixture.fit_.with_summaries(old)
+    assert not {"labels", "confidence"} & vars(fit).keys()
+    np.testing.assert_array_equal(fit.labels, mixture.labels_)

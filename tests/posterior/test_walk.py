@@ -6,9 +6,9 @@ from scipy.cluster.hierarchy import cophenet, ward
 from scipy.spatial.distance import squareform
 
 import sticktree.posterior.walk as module
-from sticktree.posterior import ward as ward_module
+from sticktree.posterior import spectrum
 from sticktree.posterior.walk import Walk, agreement, level_shares
-from sticktree.posterior.ward import joined, micro_clusters
+from sticktree.posterior.ward import joined, micro_centres, nearest_centre
 
 
 def partitions(n_rows=40, n_draws=12, n_clusters=6, seed=0, far=3.0):
@@ -39,12 +39,15 @@ def of_matrix(step, t):
     return power @ power.T
 
 
-@pytest.fixture(params=["whole", "lanczos"])
+@pytest.fixture(params=["whole", "part", "lanczos"])
 def way(request, monkeypatch):
-    """Take both ways to the spectrum."""
+    """Take all ways to the spectrum."""
+    if request.param != "whole":
+        monkeypatch.setattr(spectrum, "WHOLE", 0)
+        monkeypatch.setattr(spectrum, "N_VECTORS", 16)
+        monkeypatch.setattr(spectrum, "N_PARTS", 4)
     if request.param == "lanczos":
-        monkeypatch.setattr(module, "DENSE", 0)
-        monkeypatch.setattr(module, "N_VECTORS", 16)
+        monkeypatch.setattr(spectrum, "DENSE", 0)
     return request.param
 
 
@@ -64,8 +67,9 @@ def test_coordinates_have_the_cosines_of_powers_of_the_matrix(way, n_rows, n_clu
 
 
 def test_lanczos_finds_every_part_that_nothing_connects(monkeypatch):
-    monkeypatch.setattr(module, "DENSE", 0)
-    monkeypatch.setattr(module, "N_VECTORS", 8)
+    monkeypatch.setattr(spectrum, "WHOLE", 0)
+    monkeypatch.setattr(spectrum, "DENSE", 0)
+    monkeypatch.setattr(spectrum, "N_VECTORS", 8)
     labels = np.concatenate([partitions(40, 10, 3, seed) + 3 * seed for seed in range(6)], axis=1)
     walk = Walk.of_labels(labels)
     exact = np.linalg.eigvalsh(dense(labels))[::-1]
@@ -94,18 +98,55 @@ def test_names_of_clusters_and_order_of_rows_do_not_matter(way):
 def test_rows_that_are_repeated_are_rows_of_larger_weight(way):
     labels = np.repeat(partitions(seed=2), 3, axis=1)
     walk = Walk.of_labels(labels)
-    assert walk.size.min() >= 3
+    assert walk.profiles.size.min() >= 3
     assert np.allclose(cosines(walk, 8), of_matrix(dense(labels), 8), atol=1e-6)
-    assert walk.linkage().shape == (119, 4)
+    assert walk.tree().linkage().shape == (119, 4)
 
 
-# ---- Ward's tree ---------------------------------------------------------------------------------
+def test_rows_are_gathered_a_part_at_a_time_to_the_same_groups(monkeypatch):
+    monkeypatch.setattr(module, "EXACT", 20)
+    labels = partitions(400, 20, 8, far=9.0)
+    whole = Walk.of_labels(labels).gathered(30)
+    monkeypatch.setattr(module, "AT_ONCE", 7)
+    parts = Walk.of_labels(labels).gathered(30)
+    assert 8 < whole.size.size <= 30
+    assert whole.size.sum() == 400
+    np.testing.assert_array_equal(whole.of_row, parts.of_row)
+    np.testing.assert_allclose(whole.vectors, parts.vectors)
+
+
+def test_numbers_of_rows_that_clusters_share_are_those_of_a_table():
+    labels = np.repeat(partitions(seed=4), 2, axis=1)
+    profiles = spectrum.Profiles.of(labels, np.full(12, 1 / 12))
+    shared = spectrum.shared_rows(profiles.column, profiles.size, profiles.rows_in.size)
+    inside = np.zeros((80, profiles.rows_in.size), dtype=int)
+    for column in profiles.column.T:
+        inside[np.arange(80), column[profiles.of_row]] = 1
+    np.testing.assert_array_equal(shared, inside.T @ inside)
+    np.testing.assert_array_equal(np.diag(shared), profiles.rows_in)
+
+
+# ---- a step ---------------------------------------------------------------------------------
+
+
+def test_memberships_are_a_step_of_the_dense_matrix():
+    labels, shares = np.repeat(partitions(seed=6), 2, axis=1), np.arange(12.0) + 1
+    walk = Walk.of_labels(labels, shares)
+    clusters = np.random.default_rng(0).integers(4, size=80).astype(np.int32)
+    expected = dense(labels, shares) @ np.eye(4)[clusters]
+    found = walk.memberships(clusters)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(walk.confidence(clusters), expected[np.arange(80), clusters])
+
+
+# ---- Ward's tree ----------------------------------------------------------------------------
 
 
 def test_the_cluster_tree_is_scipys_of_all_rows():
     labels = np.repeat(partitions(seed=3), 2, axis=1)
     walk = Walk.of_labels(labels)
-    assert len(walk.size) < labels.shape[1]
+    assert len(walk.profiles.size) < labels.shape[1]
     expected = cophenet(ward(walk.coordinates(8)))
     tree = walk.tree(8)
     assert np.allclose(squareform(expected), tree.heights(np.arange(80)), atol=1e-6)
@@ -120,14 +161,25 @@ def test_joins_of_weighted_points_are_those_of_repeated_points():
     assert np.allclose(np.sort(joined(points, size)[:, 2]), repeated[-29:, 2])
 
 
-def test_many_points_are_joined_by_micro_clusters(monkeypatch):
+def test_joins_of_equal_cost_are_in_order():
+    # Corners of a simplex, all as far from each other, with points next to them.
+    rng = np.random.default_rng(0)
+    points = np.repeat(np.eye(7), 6, axis=0) * (1 + 1e-16 * rng.random((42, 1)))
+    joins = joined(points, rng.integers(1, 9, 42))
+    sides = joins[:, :2].astype(int)
+    assert np.unique(sides).size == 82  # each but the root is joined once
+    assert (sides.max(axis=1) < 42 + np.arange(41)).all()
+    assert (np.diff(joins[:, 2]) >= 0).all()
+
+
+def test_many_rows_are_joined_by_groups_of_them(monkeypatch):
     labels = partitions(400, 20, 8, far=9.0)
     whole = Walk.of_labels(labels)
     small = Walk.of_labels(labels)
     expected = whole.tree()
-    monkeypatch.setattr(ward_module, "EXACT", 20)
-    monkeypatch.setattr(ward_module, "N_MICRO", 20)
-    monkeypatch.setattr(ward_module, "N_SEEN", 100)
+    monkeypatch.setattr(module, "EXACT", 20)
+    monkeypatch.setattr(module, "N_GROUPS", 20)
+    monkeypatch.setattr(module, "N_SEEN", 100)
     assert expected.n_groups > 20
     assert small.tree().n_groups <= 20
     assert agreement(whole, small) > 0.98
@@ -135,12 +187,14 @@ def test_many_points_are_joined_by_micro_clusters(monkeypatch):
 
 def test_micro_clusters_of_few_places_are_the_places():
     points = np.repeat(np.eye(3), 5, axis=0)
-    found = micro_clusters(points, np.ones(15, dtype=int), 9)
+    centres = micro_centres(points, np.ones(15, dtype=int), 9)
+    assert len(centres) == 3
+    found = nearest_centre(points, centres)
     assert len(set(found.tolist())) == 3
     assert (found.reshape(3, 5) == found[::5, None]).all()
 
 
-# ---- agreement -----------------------------------------------------------------------------------
+# ---- agreement ------------------------------------------------------------------------------
 
 
 def test_walks_of_one_law_agree_and_others_do_not():
@@ -159,7 +213,7 @@ def test_trees_without_clusters_agree():
     assert agreement(single, single) == 1.0
 
 
-# ---- draws ---------------------------------------------------------------------------------------
+# ---- draws ----------------------------------------------------------------------------------
 
 
 def test_the_walk_of_draws_steps_in_the_deepest_level_that_is_not_too_fine(make_draw):

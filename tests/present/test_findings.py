@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from sticktree import DFPMixture
+from sticktree import DFPMixture, Tree
 from sticktree.present.findings import Findings
 from sticktree.present.table import number
 from sticktree.present.terminal import drawing, summary
@@ -52,10 +52,11 @@ def test_clusters_are_counted_and_described(groups):
 
 def test_the_drawing_has_the_branches_with_support(groups):
     words, tree = drawing(groups.tree_).split("\n\n")
-    assert "50%" in words
+    assert "transfer support (1 −" in words
+    assert "would have to move" in words
     assert tree.splitlines()[0].endswith(" 30")
-    collapsed = groups.tree_.collapsed(0.5)
-    assert len(tree.splitlines()) == int((collapsed.n_children > 0).sum())
+    shown = groups.tree_.distinct()
+    assert len(tree.splitlines()) == int((shown.n_children > 0).sum())
     assert "datum" not in tree
 
 
@@ -72,6 +73,14 @@ def test_strays_are_counted_in_words(n_strays, words, groups):
     mixture = clone(groups)
     mixture.fit_ = fit
     assert ("apart from the rest of" in build_report(mixture)) == (n_strays > 0)
+
+
+def test_a_drawing_without_transfer_support_has_what_most_draws_have(groups):
+    known = groups.tree_
+    tree = Tree(known.parent, known.leaf, time=known.time, support=known.support)
+    words, text = drawing(tree).split("\n\n")
+    assert "50%" in words
+    assert len(text.splitlines()) == int((tree.collapsed(0.5).n_children > 0).sum())
 
 
 def test_few_rows_are_drawn_one_by_one():

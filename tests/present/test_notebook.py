@@ -98,6 +98,17 @@ def test_every_tree_gives_a_small_inert_page(tree):
             assert float(known["y"]) + float(known["height"]) <= 150.2
 
 
+def test_supports_are_told_and_explained():
+    tree = Tree([-1, 0, 0, 1, 1], [3, 4, 2], support=[1, 0.25, 1, 1, 1])
+    text = tree._repr_html_()
+    assert "exact support 0.25" in text
+    assert "the share of draws with exactly these rows." in text
+    both = tree.annotated(transfer=[1, 0.75, 1, 1, 1])._repr_html_()
+    assert "transfer support 0.75, exact support 0.25" in both
+    assert "the higher the transfer support: 1 − the share of rows that would have to move" in both
+    assert 'fill-opacity="0.72"' in both  # 0.2 + 0.7 × 0.75
+
+
 def test_names_are_inert():
     tree = sample_consensus(12).annotated(names=[EVIL] * 12)
     page = Page(tree._repr_html_())

@@ -65,6 +65,13 @@ def test_names_times_and_supports_are_shown():
     assert "datum 2" in tree_text(nameless).splitlines()[-1]
 
 
+def test_the_one_support_that_is_shown_is_transfer():
+    tree = Tree([-1, 0, 0, 1, 1], [3, 4, 2], support=[1, 0.25, 1, 1, 1])
+    assert tree_text(tree).splitlines()[1].endswith("2  0.25")
+    both = tree.annotated(transfer=[1, 0.75, 1, 1, 1])
+    assert tree_text(both).splitlines()[1].endswith("2  0.75")
+
+
 def test_leaves_of_one_datum_have_index_and_name():
     tree = Tree.from_paths([(1,), (2,), (2,)]).annotated(names=list("abc"))
     assert [line.split()[1:3] for line in tree_text(tree).splitlines()[1:]] == [

@@ -178,7 +178,14 @@ def test_a_fit_shows_its_chains_models_and_parameters(fit):
     row = {"name": "full, own, 3", "elpd": -31.26, "difference": 0.0, "se_difference": 0.0}
     row |= {"weight": 0.75, "n_bad_k": 1, "dropped_after": None}
     worse = row | {"name": "diag", "elpd": -40.0, "difference": -8.74, "dropped_after": 12}
-    selection = SimpleNamespace(table=[row, worse], results=dict.fromkeys("ab"))
+    selection = SimpleNamespace(
+        table=[row, worse],
+        results=dict.fromkeys("ab"),
+        best=row["name"],
+        models={row["name"]: estimator.fit_.model},
+        weights={row["name"]: 0.75},
+        draws={},
+    )
     known, sampled = (
         estimator.fit_.summaries(),
         replace(estimator.fit_.sampled, selection=selection),

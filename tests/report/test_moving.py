@@ -5,7 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from sticktree import Tree
+from sticktree.report import write_report
 from sticktree.report.branches import Branches
+from tests.support.made_fits import mixture
 from tests.support.pages import Page, current, marked, point_of, size_of, titled, unpacked, until
 
 # ---- by mouse -----------------------------------------------------------------------------------
@@ -15,7 +18,7 @@ def test_the_page_opens_from_disk(open_page, plain):
     page = open_page(plain)
     assert page.locator("#explore").is_visible()
     assert page.locator("#details h3").inner_text() == "All 60 rows"
-    assert current(page).startswith("All 60 rows, support 1.00, parts at level")
+    assert current(page).startswith("All 60 rows, transfer support 1.00, parts at level")
 
 
 def test_pointing_at_a_branch_shows_and_marks_it(open_page, plain):
@@ -73,7 +76,7 @@ def test_modes_colours_and_supports_change_the_picture(open_page, plain):
     for act in (
         lambda: page.check("input[value=dendrogram]"),
         lambda: page.select_option("#colour", "class"),
-        lambda: page.select_option("#threshold", "0.5"),
+        lambda: page.select_option("#threshold", "exact 0.5"),
         lambda: page.locator("#details button", has_text="Fold").click(),
     ):
         act()
@@ -81,6 +84,46 @@ def test_modes_colours_and_supports_change_the_picture(open_page, plain):
         seen = page.evaluate(picture)
     assert "odd" in page.locator("#legend").inner_text()
     assert page.locator("#details button", has_text="Unfold").count() == 1
+
+
+def test_both_supports_are_told_and_explained(open_page, plain, estimator):
+    page = open_page(plain)
+    data = Page(plain.read_text()).data["tree"]
+    transfer, exact = (unpacked(data[kind], "float32") for kind in ("transfer", "support"))
+    assert (exact <= transfer + 1e-6).all()
+    facts = page.locator("#details .facts").first.inner_text().split("\n")
+    assert facts[facts.index("Transfer support") + 1] == "1.00"
+    assert facts[facts.index("Exact support") + 1] == "1.00"
+    said = page.locator("#details .facts [title]").first.get_attribute("title")
+    assert said == "1 − the share of rows that would have to move to match a draw"
+    assert "exact: the share of draws with exactly" in page.locator("#support-meaning").inner_text()
+    # A row that has nodes of any support above it, and those that are left with enough of either.
+    parent, number = (unpacked(data[name], "int32") for name in ("parent", "start"))
+    path = [int(np.flatnonzero((number == 30) & (unpacked(data["count"], "int32") == 1))[0])]
+    while parent[path[-1]] >= 0:
+        path.append(int(parent[path[-1]]))
+    name = Page(plain.read_text()).data["rows"]["names"][30]
+    for kind, least, supports in (("transfer", 0.9, transfer), ("exact", 0.5, exact)):
+        page.select_option("#threshold", f"{kind} {least}")
+        page.fill("#search", name)
+        page.keyboard.press("Enter")
+        until(page, f"document.querySelector('#details h3').textContent === '{name}'")
+        left = [w for w in path if supports[w] >= least or w in (path[0], 0)]
+        assert page.locator(".row-path li").count() == len(left) < len(path)
+        page.fill("#search", "sample 1")
+        page.keyboard.press("Enter")
+        until(page, f"document.querySelector('#details h3').textContent !== '{name}'")
+
+
+def test_a_page_of_one_support_has_no_word_of_another(open_page, folder, table, estimator):
+    tree = estimator.tree_
+    exact = Tree(tree.parent, tree.leaf, time=tree.time, support=tree.support)
+    labels = np.repeat([0, 1, 2], 20)
+    page = open_page(write_report(folder / "exact.html", mixture(table, tree=exact, labels=labels)))
+    assert current(page).startswith("All 60 rows, support 1.00")
+    assert "ransfer" not in page.locator("#explore").inner_text()
+    values = page.locator("#threshold option").evaluate_all("all => all.map((one) => one.value)")
+    assert values == ["", "exact 0.05", "exact 0.5", "exact 0.95"]
 
 
 def test_the_table_of_clusters_sorts_and_leads_into_the_tree(open_page, plain):

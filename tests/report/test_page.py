@@ -194,7 +194,7 @@ def test_a_draw_without_times_or_supports_will_do():
     values = np.random.default_rng(0).normal(size=(6, 2))
     estimator = mixture(values, tree=tree, labels=tree.cut(3))
     data = Page(build_report(estimator)).data
-    assert data["tree"]["support"] is None
+    assert data["tree"]["support"] is data["tree"]["transfer"] is None
     assert unpacked(data["tree"]["time"], "<f4").tolist() == [0, 1, 3, 3, 3]
 
 

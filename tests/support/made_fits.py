@@ -10,6 +10,7 @@ from sticktree.data.training import TrainingData
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.runner import Schedule
+from sticktree.posterior.cutting import Cut
 from sticktree.posterior.draws import Diagnosis
 from tests.support.models import of_depth
 
@@ -36,7 +37,7 @@ def linkage_tree(values, n_levels=4.0, seed=0):
     n = len(values)
     rng = np.random.default_rng(seed)
     if n == 1:
-        return Tree([-1, 0], [1], time=[0.0, n_levels], support=[1.0, 1.0])
+        return Tree([-1, 0], [1], time=[0.0, n_levels], support=[1.0, 1.0], transfer=[1.0, 1.0])
     merges = linkage(np.nan_to_num(values), "average")
     size = 2 * n - 1
     parent = np.full(size, -1)
@@ -47,7 +48,9 @@ def linkage_tree(values, n_levels=4.0, seed=0):
         time[node] = (n_levels - 1) * (1 - height / (merges[-1, 2] or 1.0))
     support = np.where(time < n_levels, rng.random(size), 1.0)
     support[0] = 1.0
-    return Tree(parent, size - 1 - np.arange(n), time=time, support=support)
+    transfer = 1 - (1 - support) * rng.random(size)
+    leaf = size - 1 - np.arange(n)
+    return Tree(parent, leaf, time=time, support=support, transfer=transfer)
 
 
 def mixture(table, *, tree=None, columns=None, labels=None, weights=None):
@@ -56,16 +59,19 @@ def mixture(table, *, tree=None, columns=None, labels=None, weights=None):
     training = TrainingData.of_table(read, weights, standardize=False, algorithm="gibbs")
     tree = linkage_tree(read.values) if tree is None else tree
     labels = tree.cut(1.5) if labels is None else labels
+    labels = np.asarray(labels).astype(int)
     answers = {
         "tree": tree,
-        "labels": np.asarray(labels).astype(int),
-        "level": 2,
+        "cluster_tree": tree,
+        "cut": Cut(labels[training.rows], np.zeros(training.n_data, dtype=bool)),
+        "labels": labels,
         "confidence": np.linspace(0.3, 1.0, len(read.values)),
         "diagnosis": Diagnosis({}, {}),
     }
     sampled = Sampled(of_depth(4), None, [], Schedule(0, 1), finished=True)
     estimator = DFPMixture()
-    estimator.fit_ = Fit(training, sampled, None, {}).with_summaries(answers)
+    estimator.fit_ = Fit(training, sampled, 2, {}).with_summaries(answers)
+    vars(estimator.fit_)["membership"] = np.eye(labels.max() + 1)[labels]
     return estimator
 
 

@@ -93,10 +93,11 @@ def annotated_trees(draw, *, named=True, min_data=0, exact=False):
         )
         start = 0.0 if exact else draw(st.sampled_from([0.0, 0.3, -2.0]))
         parts["time"] = _down(draw, parent, start, step)
-    if draw(st.booleans()):
-        parts["support"] = [
-            draw(st.floats(0, 1) | st.sampled_from([1.0, 0.0, np.nan])) for _ in parent
-        ]
+    for kind in ("support", "transfer"):
+        if draw(st.booleans()):
+            parts[kind] = [
+                draw(st.floats(0, 1) | st.sampled_from([1.0, 0.0, np.nan])) for _ in parent
+            ]
     if named and draw(st.booleans()):
         parts["names"] = draw(st.lists(NAMES, min_size=len(leaf), max_size=len(leaf)))
     note(f"Tree({parent}, {leaf}, **{parts})")
@@ -129,7 +130,9 @@ def sample_consensus(n=40, seed=0):
     matrix[:, 2] = np.round(matrix[:, 2] * 8) / 8
     tree = Tree.from_linkage(matrix)
     support = np.where(tree.n_children > 0, rng.random(tree.n_nodes).round(3), 1.0)
-    return tree.annotated(support=support, names=[f"row {i}" for i in range(n)])
+    transfer = 1 - (1 - support) / 4
+    names = [f"row {i}" for i in range(n)]
+    return tree.annotated(support=support, transfer=transfer, names=names)
 
 
 def count_trees(samples, listed):

@@ -14,6 +14,7 @@ def annotated(**changes):
     known = {
         "time": [0.0, 0.5, 1.25, 2.0, 2.0, 1.25, 3.0],
         "support": [1.0, 0.4, 0.9, 1.0, 1.0, np.nan, 1.0],
+        "transfer": [1.0, 0.8, 0.95, 1.0, 1.0, np.nan, 1.0],
         "names": ["a", "b", "ç", "d'", "(e)"],
     }
     return Tree(PARENT, LEAF, **(known | changes))
@@ -32,6 +33,7 @@ def test_annotated_keeps_what_is_not_given():
     named = tree.annotated(names=list("abcde"))
     np.testing.assert_array_equal(named.level, tree.level)
     timed = named.annotated(time=annotated().time).annotated(support=annotated().support)
+    timed = timed.annotated(transfer=annotated().transfer)
     assert timed.names == tuple("abcde")
     assert timed == annotated(names=list("abcde"))
 
@@ -54,6 +56,8 @@ def test_annotations_follow_their_nodes(form):
     [
         {"time": [0.0, 0.5, 1.25, 2.0, 2.0, 1.25, 3.1]},
         {"support": None},
+        {"transfer": None},
+        {"transfer": [1.0, 0.8, 0.95, 1.0, 0.99, np.nan, 1.0]},
         {"support": [1.0, 0.4, 0.9, 1.0, 0.99, np.nan, 1.0]},
         {"names": ["a", "b", "ç", "d'", "e"]},
     ],
@@ -97,6 +101,7 @@ def test_compressed_timed_tree_counts_edges():
         ({"time": [1.0, 0.5, 1, 1, 1, 1, 1]}, r"time\[1\] = 0.5: node 1 must not lie before"),
         ({"time": [0.0, np.nan, 1, 1, 1, 1, 1]}, r"time\[1\] = nan: times must be finite"),
         ({"support": [2.0] * 7}, r"support\[0\] = 2.0: a support lies between 0 and 1"),
+        ({"transfer": [1.0] * 6 + [-0.1]}, r"transfer\[6\] = -0.1: a support lies between 0 and 1"),
         ({"names": "abcde"}, "names must be a sequence of strings"),
         ({"names": ["a"]}, "names has 1 entries, and there are 5 data"),
         ({"names": [1, "b", "c", "d", "e"]}, r"names\[0\] must be a string, got 1"),
@@ -113,3 +118,78 @@ def test_collapsed_refuses_what_cannot_be():
         annotated().collapsed(2)
     with pytest.raises(ValueError, match="collapsed needs a tree with supports"):
         Tree(PARENT, LEAF).collapsed()
+    with pytest.raises(ValueError, match="collapsed needs a tree with transfer supports"):
+        Tree(PARENT, LEAF).collapsed(by="transfer")
+    with pytest.raises(ValueError, match='by must be "support" or "transfer", got \'exact\''):
+        annotated().collapsed(by="exact")
+
+
+def test_collapsed_by_transfer_support():
+    assert annotated().collapsed(0.5, by="transfer") == annotated()
+    assert annotated().collapsed(0.9, by="transfer") == annotated().collapsed(0.5)
+
+
+def test_every_shape_keeps_both_supports():
+    tree = annotated()
+    other = Tree([-1, 0, 1, 1, 0], [2, 3, 3], support=[1, 0.5, 0.6, 0.7, 0.8]).annotated(
+        transfer=[1, 0.6, 0.7, 0.8, 0.9]
+    )
+    for one in (tree, other):
+        for shape in (one.canonical(), one.pruned(), one.compressed(), one.expanded()):
+            for below in np.unique(shape.count[shape.count > 0]):
+                pairs = {
+                    (tuple(t.data_below(w)), t.support[w], t.transfer[w])
+                    for t in (one, shape)
+                    for w in range(t.n_nodes)
+                    if t.count[w] == below and not np.isnan(t.support[w])
+                }
+                known = {
+                    (tuple(one.data_below(w)), one.support[w], one.transfer[w])
+                    for w in range(one.n_nodes)
+                }
+                assert pairs <= known
+    moved = tree.with_data(tree.leaf[::-1])
+    np.testing.assert_array_equal(moved.transfer, tree.transfer)
+    np.testing.assert_array_equal(moved.time, tree.time)
+    assert moved.names is None
+
+
+# ---- the branches that draws have ----------------------------------------------------------------
+
+
+def chain(transfer, sizes=(12, 8, 7, 4)):
+    """Return a tree of branches in each other, of some sizes; all have single rows beside."""
+    parent, leaf, node = [-1], [], 0
+    for size, below in zip(sizes, (*sizes[1:], 0), strict=True):
+        leaf += range(len(parent) + (below > 0), len(parent) + (below > 0) + size - below)
+        inner = len(parent)
+        parent += [node] * ((below > 0) + size - below)
+        node = inner
+    known = np.ones(len(parent))
+    tree = Tree(parent, leaf)
+    inner = np.flatnonzero(tree.n_children > 0)
+    known[inner] = transfer
+    return tree.annotated(transfer=known)
+
+
+def sizes(tree):
+    return sorted(tree.count[tree.n_children > 0].tolist(), reverse=True)
+
+
+def test_a_branch_must_be_nearer_to_the_draws_than_the_next_above():
+    assert sizes(chain([1, 1, 1, 1])) == [12, 8, 7, 4]
+    # All draws have the branch of 8: one row of the 7 moves in nine draws of ten.
+    assert sizes(chain([1, 1, 1 - 0.9 / 5, 1]).distinct()) == [12, 8, 4]
+    assert sizes(chain([1, 1, 1 - 0.5 / 5, 1]).distinct()) == [12, 8, 7, 4]
+    # Where the one above is gone, the next counts.
+    assert sizes(chain([1, 0.6, 1 - 0.9 / 5, 1]).distinct()) == [12, 7, 4]
+    assert sizes(chain([1, 1, 1, 0.6]).distinct()) == [12, 8, 7]
+    assert sizes(chain([1, 1, 1, 0.6]).distinct(0.5)) == [12, 8, 7, 4]
+    assert sizes(chain([1, np.nan, 1, 1]).distinct()) == [12, 8, 7, 4]
+
+
+def test_distinct_refuses_what_cannot_be():
+    with pytest.raises(ValueError, match="min_transfer must be between 0 and 1, got 7"):
+        annotated().distinct(7)
+    with pytest.raises(ValueError, match="distinct needs a tree with transfer supports"):
+        Tree(PARENT, LEAF).distinct()

@@ -30,6 +30,7 @@ def test_attributes_are_those_of_the_tree():
     for w, known in graph.nodes(data=True):
         assert known["time"] == tree.time[w]
         assert known["support"] == tree.support[w]
+        assert known["transfer"] == tree.transfer[w]
         assert known["count"] == len(tree.data_below(w))
         assert known["names"] == [tree.names[i] for i in known["data"]]
     lengths = nx.single_source_dijkstra_path_length(graph, 0, weight="length")

@@ -15,7 +15,7 @@ def test_what_is_written_is_read_back_equal(tree):
     text = tree.to_json()
     again = Tree.from_json(text)
     assert again == tree
-    for name in ("parent", "level", "count", "leaf", "time", "support", "names"):
+    for name in ("parent", "level", "count", "leaf", "time", "support", "transfer", "names"):
         np.testing.assert_array_equal(getattr(again, name), getattr(tree, name))
     json.loads(text, parse_constant=pytest.fail)  # NaN is none of JSON's numbers
 

@@ -137,6 +137,56 @@ def test_biopython_reads_it(consensus):
     assert_same_clusters(found, own_clusters(tree))
 
 
+def test_they_read_transfer_supports_from_comments(consensus):
+    import dendropy
+    from Bio import Phylo
+
+    tree = consensus.annotated(names=[f"x{i}" for i in range(30)])
+    expected = {
+        frozenset(tree.names[i] for i in tree.data_below(w)): tree.transfer[w]
+        for w in np.flatnonzero(tree.n_children)
+    }
+    read = dendropy.Tree.get(data=tree.to_newick(), schema="newick", extract_comment_metadata=True)
+    assert expected == {
+        frozenset(leaf.taxon.label for leaf in node.leaf_iter()): float(
+            node.annotations.get_value("transfer")
+        )
+        for node in read.internal_nodes()
+    }
+    other = Phylo.read(io.StringIO(tree.to_newick()), "newick")
+    assert expected == {
+        frozenset(tip.name for tip in node.get_terminals()): float(
+            node.comment.removeprefix("&transfer=")
+        )
+        for node in other.get_nonterminals()
+    }
+
+
+def test_one_support_alone_needs_no_comments(consensus):
+    for kind in ("support", "transfer"):
+        text = consensus.to_newick(support=kind)
+        assert "[&" not in text
+        again = Tree.from_newick(text, names=consensus.names, support=kind)
+        np.testing.assert_array_equal(
+            np.sort(again.supports_of(kind)), np.sort(consensus.supports_of(kind))
+        )
+        assert again.support_kind == kind
+        assert [again.support is None, again.transfer is None].count(True) == 1
+    assert "0.99[" not in consensus.to_newick(support=False)
+    with pytest.raises(ValueError, match='support must be True, False, "support" or "transfer"'):
+        consensus.to_newick(support="exact")
+    with pytest.raises(ValueError, match='support must be True, False, "support" or "transfer"'):
+        Tree.from_newick("(a,b);", support=1)
+
+
+def test_comments_of_beast_and_figtree_are_read():
+    text = "((a:1.5,b:1.5)0.2[&rate=1,transfer=0.75,support=0.25]:0.5,c:2.0)[&transfer=1];"
+    tree = Tree.from_newick(text)
+    np.testing.assert_array_equal(tree.transfer, [1, 0.75, 1, 1, 1])
+    np.testing.assert_array_equal(tree.support, [np.nan, 0.25, 1, 1, 1])
+    assert Tree.from_newick(text, support=False).transfer is None
+
+
 def test_shared_leaves_and_inner_data_are_fans_elsewhere():
     import dendropy
 

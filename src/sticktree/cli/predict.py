@@ -333,6 +333,7 @@ WORDS = {
     "loo": "leave-one-out log density per row",
     "loo_se": "  its standard error",
     "loo_bad": "  rows for which it is unreliable",
+    "loo_models": "  models that it is averaged over",
     "purity_pairs": "dendrogram purity, over pairs of a class",
     "purity_leaves": "dendrogram purity, by leaves",
     "cluster_tree_purity_pairs": "  of the cluster tree, over pairs",
@@ -423,6 +424,7 @@ def _loo(folder: RunFolder) -> dict[str, Any]:
         "loo": loo.elpd / n_rows,
         "loo_se": loo.se / n_rows,
         "loo_bad": loo.n_bad_k,
+        "loo_models": loo.n_models,
     }
 
 

@@ -6,14 +6,25 @@ import argparse
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command
-from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, json_text, write_text
+from sticktree.cli.runs import (
+    RunFolder,
+    add_output,
+    add_run,
+    check_file,
+    json_text,
+    output_folder,
+    write_text,
+)
 from sticktree.data.sources.files import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
 from sticktree.inference.showing import saying
+
+if TYPE_CHECKING:
+    from sticktree.tree import Tree
 
 # ---- summary -------------------------------------------------------------------------------------
 
@@ -110,7 +121,7 @@ REPORT = Command(
 # ---- plot ----------------------------------------------------------------------------------------
 
 KINDS = {
-    "dendrogram": "the tree, with supports, and the labels if there are any",
+    "dendrogram": "the tree, with transfer supports, and the labels if there are any",
     "icicle": "the tree as nested areas",
     "heatmap": "the rows in the order of the tree",
     "coclustering": "how often every two rows are in one cluster",
@@ -249,20 +260,24 @@ PLOT = Command(
 # ---- export --------------------------------------------------------------------------------------
 
 EXPORT_EPILOG = """\
-  newick   for phylogenetics programs: names, lengths and supports
+  newick   for phylogenetics programs: names, lengths, exact supports as labels and transfer
+           supports in comments, as FigTree and iTOL read them
+  itol     for itol.embl.de, into a folder: the tree, its supports and its clusters
   linkage  SciPy's matrix: one merge per line (two clusters, height, size); as an array if the
            file's name ends in .npy, else as CSV
   json     arrays, for Tree.from_json
-  csv      one node per line: its parent, level, time, support and number of rows
+  csv      one node per line: its parent, level, time, supports and number of rows
   graphml  for graph programs
 
 examples:
     sticktree export run --format newick -o tree.nwk
     sticktree export run --format linkage -o linkage.npy
     sticktree export run --format csv --min-support 0.5
+    sticktree export run --format newick --min-support 0.7 --by transfer
+    sticktree export run --format itol -o itol
 """
 LINES = 100_000  # of a table that are written at once
-FORMATS = ("newick", "linkage", "json", "csv", "graphml")
+FORMATS = ("newick", "itol", "linkage", "json", "csv", "graphml")
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
@@ -274,22 +289,44 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         "--min-support",
         type=float,
         metavar="S",
-        help="leave out branches with a smaller posterior probability [0]",
+        help="leave out branches with a smaller support [0]",
+    )
+    parser.add_argument(
+        "--by",
+        choices=("support", "transfer"),
+        default="support",
+        help="which support: the share of draws with exactly these rows, or transfer [support]",
     )
 
 
 def run_export(options: argparse.Namespace) -> None:
     """Write the tree."""
-    path = check_file(options.output, overwrite=options.overwrite)
     if options.min_support is not None and not 0 <= options.min_support <= 1:
         raise ParameterError("--min-support", options.min_support, "a number from 0 to 1")
-    tree = RunFolder.open(options.folder).tree
+    itol = options.format == "itol"
+    path = None if itol else check_file(options.output, overwrite=options.overwrite)
+    if itol and options.output in (None, "-"):
+        raise ValueError("--format itol writes several files: give a folder with --output")
+    run = RunFolder.open(options.folder)
+    tree = run.tree
     if options.min_support is not None:
-        tree = tree.collapsed(options.min_support)
-    if options.format == "linkage" and path is not None and path.suffix == ".npy":
+        tree = tree.collapsed(options.min_support, by=options.by)
+    if itol:
+        _write_itol(run, tree, Path(options.output), overwrite=options.overwrite)
+    elif options.format == "linkage" and path is not None and path.suffix == ".npy":
         _write_array(tree.to_linkage(), path)
     else:
         write_text(WRITERS[options.format](tree), path)
+
+
+def _write_itol(run: RunFolder, tree: Tree, folder: Path, *, overwrite: bool) -> None:
+    from sticktree.tree.itol import itol_files
+
+    fit = run.estimator.fit_
+    labels = fit.labels[fit.training.fitted_rows]
+    output_folder(folder, list(itol_files(tree, labels)), overwrite=overwrite)
+    for path in tree.write_itol(folder, labels=labels):
+        print(f"wrote {path}")
 
 
 def _write_array(array: Any, path: Path) -> None:

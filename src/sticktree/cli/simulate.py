@@ -304,6 +304,7 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
     from sticktree.posterior.draws import ConvergenceWarning
+    from sticktree.present.table import SUPPORT_MEANINGS
     from sticktree.present.terminal import tree_text
     from sticktree.report import write_report
 
@@ -315,7 +316,8 @@ def _learned(folder: Path, seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is printed below
         mixture.fit(iris.data)
-    print("The consensus of all draws; at which level branches meet, their rows, their support:\n")
+    print("The consensus of all draws; at which level branches meet, their rows, and their")
+    print(f"transfer support ({SUPPORT_MEANINGS['transfer']}):\n")
     print(tree_text(mixture.tree_, max_lines=14))
     print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
     print(f"{mixture.diagnosis_.verdict().text}\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -15,16 +15,20 @@ from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
 from sticktree.display import html
 from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
-from sticktree.fit import Fit
+from sticktree.fit import Averaging, Fit
 from sticktree.inference.compiling import compile_for_answers
 from sticktree.inference.course import Course
 from sticktree.inference.drift import Stream
+from sticktree.inference.parameters import PARAMETERS
 from sticktree.inference.runner import seed_sequence
 from sticktree.inference.selection import Selection
+from sticktree.model import Model
 from sticktree.posterior.draws import Diagnosis, Posterior
-from sticktree.posterior.loo import LeaveOneOut, Stack
+from sticktree.posterior.loo import LeaveOneOut
 from sticktree.posterior.markers import Markers
 from sticktree.posterior.number import NumberOfClusters
+from sticktree.posterior.predictive import PosteriorPredictive
+from sticktree.posterior.stacking import Stack
 from sticktree.tree import Tree
 
 MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
@@ -41,6 +45,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
     fit_: Fit
     progress: bool | None
+    averaging: str
 
     # ---- what was learned ------------------------------------------------------------------------
 
@@ -133,6 +138,11 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     def selection_(self) -> Selection | None:
         """The models it was chosen from."""
         return self.fit_.selection
+
+    @property
+    def predictive_(self) -> PosteriorPredictive | Stack:
+        """The predictive distribution of the next row, in standardised units."""
+        return self.fit_.predictive(self._averaging)
 
     @property
     def columns_(self) -> Columns:
@@ -298,11 +308,14 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         Of a row with missing entries that is the density of those observed, and 0 if there are
         none. Of a dask array or DataFrame the answer is a dask array, computed when it is asked
         for; so it is with :meth:`predict_proba`, :meth:`predict` and :meth:`transform`.
+
+        If the model was chosen among several, the density is that of :meth:`stack`; with
+        ``averaging="best"`` it is that of the chosen model alone.
         """
         check_is_fitted(self)
         if is_dask(X):
             return lazily(self, "score_samples", X, np.float64)
-        return self.fit_.log_density(self._asked(X))
+        return self.fit_.log_density(self._asked(X, self.predictive_.models), self._averaging)
 
     def score(self, X: npt.ArrayLike, y: object = None) -> float:  # noqa: N803
         """Return the mean log predictive density of the rows."""
@@ -313,16 +326,20 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
         Of every draw it takes the density of each row given all others; Pareto-smoothed importance
         weights turn those into what a fit without the row would have predicted. Its k-hat says for
-        which rows that is not to be trusted.
+        which rows that is not to be trusted. As :meth:`score_samples`, it is of :meth:`stack`, or
+        with ``averaging="best"`` of the chosen model; printed, it says so.
         """
         check_is_fitted(self)
-        return self.fit_.loo()
+        return self.fit_.loo(self._averaging)
 
     def stack(self) -> Stack:
         """Return the models of ``selection_`` as one density, weighted by how well they predict.
 
-        The weights maximise the leave-one-out density of the mixture. The draws are those of the
-        short chains that the choice was made by, so nothing is fitted again.
+        It is what :meth:`score_samples`, :meth:`sample`, :meth:`impute` and :meth:`loo` answer from
+        by default. The weights maximise the leave-one-out density of the mixture, after votes for
+        the chosen model. That one answers from all its draws, the others from those of the short
+        chains that the choice was made by, so nothing is fitted again. The chosen model is alone if
+        no other has weight, and where a sample of the rows made the choice.
         """
         check_is_fitted(self)
         return self.fit_.stack()
@@ -395,11 +412,14 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         return np.array(names, dtype=object)
 
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
-        """Draw rows from the predictive distribution, in the user's units."""
+        """Draw rows from the predictive distribution, in the user's units.
+
+        As :meth:`score_samples`, it is that of :meth:`stack`, or of the chosen model.
+        """
         check_is_fitted(self)
         n_samples = check_integer("n_samples", n_samples, minimum=1)
         rng = np.random.default_rng(seed_sequence(random_state))
-        rows = self.posterior_.predictive.sample(n_samples, rng)
+        rows = self.predictive_.sample(n_samples, rng)
         return self.columns_.decode(self.fit_.training.scaling.restored(rows))
 
     def impute(
@@ -410,7 +430,8 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     ) -> Any:
         """Fill in what is missing (NaN) in every row, given what is observed of it.
 
-        Rows are taken as new ones, also if the mixture was fitted to them.
+        Rows are taken as new ones, also if the mixture was fitted to them. As
+        :meth:`score_samples`, it is by :meth:`stack`, or by the chosen model.
 
         Parameters
         ----------
@@ -445,13 +466,13 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         given, scaling = read_rows(self, X).values, self.fit_.training.scaling
         x = scaling.standardised(given)
-        compile_for_answers(self.fit_.model, x, self.progress)
+        compile_for_answers(self.predictive_.models, x, self.progress)
         if n_draws is None:
-            full = self.fit_.imputed(x)[None]
+            full = self.fit_.imputed(x, self._averaging)[None]
         else:
             n_draws = check_integer("n_draws", n_draws, minimum=1)
             rng = np.random.default_rng(seed_sequence(random_state))
-            full = self.fit_.sample_imputed(n_draws, x, rng)
+            full = self.predictive_.sample_imputed(n_draws, x, rng)
         # What is observed stays as it came, without rounding.
         tables = [np.where(np.isnan(given), scaling.restored(f), given) for f in full]
         index = getattr(X, "index", None)
@@ -460,11 +481,21 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
             return decoded[0]
         return np.array(decoded) if isinstance(decoded[0], np.ndarray) else decoded
 
-    def _asked(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
-        """Return rows that are asked about, in the units of the engine."""
+    def _asked(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        models: Sequence[Model] | None = None,
+    ) -> FloatArray:
+        """Return rows that ``models``, by default the chosen one, are asked about, standardised."""
         x = self.fit_.training.scaling.standardised(read_rows(self, X).values)
-        compile_for_answers(self.fit_.model, x, self.progress)
+        compile_for_answers(models or [self.fit_.model], x, self.progress)
         return x
+
+    @property
+    def _averaging(self) -> Averaging:
+        """What answers about densities, as it is set now."""
+        checked: Averaging = PARAMETERS["averaging"].check(self.averaging)
+        return checked
 
     # ---- scikit-learn ----------------------------------------------------------------------------
 

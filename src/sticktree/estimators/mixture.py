@@ -104,6 +104,12 @@ class DFPMixture(FittedMixture):
         result then depends on the speed of the machine; ``course_`` says whether that happened.
     thin : int, default=1
         Sweeps from one draw to the next.
+    averaging : {"stack", "best"}, default="stack"
+        Whether densities are of all models that predict well, or of the best one. If the data have
+        chosen among models, ``score_samples``, ``sample``, ``impute`` and ``loo`` answer from a
+        mixture of those that predict well, by weights that predict best; see :meth:`stack`. "best"
+        answers from the chosen model alone, as trees and clusters always do. It can be changed
+        after the fit.
     level : int or None, default=None
         The level of the draws' trees that clusters are made from. It is where the walk steps, whose
         clusters are ``labels_`` and are predicted for other rows. None is the deepest level with at
@@ -138,7 +144,8 @@ class DFPMixture(FittedMixture):
         All draws.
     tree_ : Tree
         The consensus of all draws: a tree of the rows, with the mean level at which those below
-        each node meet as its time, and its posterior probability as its support.
+        each node meet as its time, its posterior probability as its support, and its transfer
+        support.
     cluster_tree_ : Tree
         The tree of the posterior walk, which steps from a row to a random one of its own branch in
         a random draw. Rows that steps connect soon are near; times go from 0 at the root to 1.
@@ -173,6 +180,8 @@ class DFPMixture(FittedMixture):
         The sampler that was used.
     selection_ : Selection or None
         The models it was chosen from, with their leave-one-out densities: print it.
+    predictive_ : PosteriorPredictive or Stack
+        What answers about densities, in standardised units.
     columns_ : Columns
         Names and kinds of the columns: print it.
     n_features_in_ : int
@@ -223,6 +232,7 @@ class DFPMixture(FittedMixture):
         n_draws: int | str = "auto",
         max_time: float | None = None,
         thin: int = 1,
+        averaging: str = "stack",
         level: int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -251,6 +261,7 @@ class DFPMixture(FittedMixture):
         self.n_draws = n_draws
         self.max_time = max_time
         self.thin = thin
+        self.averaging = averaging
         self.level = level
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -179,7 +179,8 @@ def _read_2(archive: Archive) -> DFPMixture:
 
 
 def _estimator(name: str, attributes: dict[str, Any]) -> DFPMixture:
-    estimator = ESTIMATORS[name]()
+    # Files that were written before models were averaged answer as they did then.
+    estimator = ESTIMATORS[name](averaging="best")
     for key, value in attributes.items():
         setattr(estimator, key, value)
     return estimator

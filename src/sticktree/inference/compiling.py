@@ -24,9 +24,12 @@ def compile_for_fit(
     _compile(tasks, show)
 
 
-def compile_for_answers(model: Model, rows: FloatArray, show: bool | None = None) -> None:
+def compile_for_answers(
+    models: Sequence[Model], rows: FloatArray, show: bool | None = None
+) -> None:
     """Compile what is needed to answer questions about rows."""
-    _compile([f"answer {_of(model.leaf_noise, rows)}"], show)
+    kinds = sorted({model.leaf_noise for model in models})
+    _compile([f"answer {_of(kind, rows)}" for kind in kinds], show)
 
 
 def compile_for_stream(model: Model, rows: FloatArray, show: bool | None) -> None:

@@ -232,8 +232,10 @@ def _choose(
     selection, pilots = select(
         some, candidates, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line
     )
-    # What was compared on some of the rows does not go on with all.
-    pilots = pilots if some is training.data else []
+    if some is not training.data:
+        # What was compared on some of the rows does not go on with all. On D31 a stack of a model
+        # that knows all rows and others that know a sample is worse than the first alone.
+        selection, pilots = replace(selection, draws={}), []
     return _Chosen(selection.best, selection.models, selection, pilots)
 
 

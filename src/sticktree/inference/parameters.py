@@ -271,6 +271,9 @@ PARAMETERS = {parameter.name: parameter for parameter in (
               "no limit", changes_draws=False),
     Parameter("thin", 1, _whole(1),
               "sweeps from one draw to the next", "thin", "N"),
+    Parameter("averaging", "stack", _one_of("stack", "best"),
+              "whether densities are of all models that predict well, or of the best one",
+              "averaging", None, "stack, by weights that predict best", changes_draws=False),
     Parameter("level", None, _later("int or None", "whole"),  # see check_level
               "the level of the draws' trees that clusters are made from", "level", "L",
               "the deepest with at most about 4 √N branches", changes_draws=False),

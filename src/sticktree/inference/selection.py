@@ -23,8 +23,8 @@ from sticktree.posterior.loo import (
     compare,
     densities_without,
     leave_one_out,
-    stacking_weights,
 )
+from sticktree.posterior.stacking import cautious_weights
 
 PILOT_SWEEPS = 50  # of a chain: below 20 Glass chooses wrongly, from 32 on little is lost
 PILOT_CHAINS = 2  # of a candidate
@@ -55,8 +55,8 @@ class Selection:
     results : dict of LeaveOneOut
         What was found of every candidate, by name. For those dropped it comes from short chains.
     weights : dict of float
-        Stacking weights: those of the mixture of models that predicts best. Candidates that were
-        dropped have none.
+        Weights of the stack that answers: those of the mixture of models that predicts best, held
+        back towards the best of them. Candidates that were dropped have none.
     dropped_after : dict of int
         For candidates that were dropped, sweeps of each of their chains.
     n_sweeps : int
@@ -64,7 +64,8 @@ class Selection:
     models : dict of Model
         The candidates.
     draws : dict of list of Draw
-        Draws of the candidates that were not dropped.
+        Draws of the candidates that have weight beside the best. There are none where a sample of
+        the rows made the choice: these draws know the sample only.
     """
 
     results: dict[str, LeaveOneOut]
@@ -223,14 +224,17 @@ def select(
                 del left[name]
     for name, pilots in left.items():
         results[name] = leave_one_out(pilots.better[None])
-    stacked = stacking_weights(np.column_stack([results[name].pointwise for name in left]))
-    found = dict(zip(left, stacked.tolist(), strict=True))
-    weights = {name: found.get(name, 0.0) for name in names}
+    best = max(left, key=lambda name: results[name].elpd)
+    pointwise = np.column_stack([results[name].pointwise for name in left])
+    stacked = cautious_weights(pointwise, list(left).index(best)).tolist()
+    weights = dict.fromkeys(names, 0.0) | dict(zip(left, stacked, strict=True))
     draws = {
-        name: [draw for run in pilots.runs for draw in run.draws] for name, pilots in left.items()
+        name: [draw for run in pilots.runs for draw in run.draws]
+        for name, pilots in left.items()
+        if name != best and weights[name] > 0.0
     }
     selection = Selection(results, weights, dropped_after, spent, dict(candidates), draws)
-    return selection, left[selection.best].runs
+    return selection, left[best].runs
 
 
 def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:

@@ -262,6 +262,7 @@ def _tree_form(encoder: Encoder, tree: Tree) -> dict[str, Any]:
         "level": None if tree.has_times else encoder.encode(tree.level),
         "time": encoder.encode(tree.time) if tree.has_times else None,
         "support": encoder.encode(tree.support),
+        "transfer": encoder.encode(tree.transfer),
         "names": encoder.encode(tree.names),
     }
 

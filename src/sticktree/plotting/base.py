@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.errors import ParameterError
+from sticktree.palette import CLUSTERS
 from sticktree.present.table import shortened
 from sticktree.tree import Tree
 
@@ -23,13 +24,6 @@ if TYPE_CHECKING:
 # Okabe and Ito's palette, told apart by colour-blind readers and in print; without its black and
 # its yellow, which is too pale for lines.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-# The same hues for clusters, in an order in which neighbours differ most also to colour-blind
-# readers, and more that were chosen for their distance from those before.
-CLUSTERS = (
-    *("#0072B2", "#E69F00", "#CC79A7", "#D55E00", "#56B4E9", "#009E73", "#4B2D78", "#B4D269"),
-    *("#5A87E1", "#692D00", "#5AD2FF", "#4B4BA5", "#4BB478", "#873C2D", "#00A5C3", "#964B78"),
-    *("#96C396", "#692D4B", "#B44B2D", "#5AC3C3"),
-)
 # Classes have colours of their own, Paul Tol's muted ones first, so that a reader never takes a
 # class for a cluster.
 CLASSES = (

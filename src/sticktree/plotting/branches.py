@@ -10,6 +10,8 @@ from sticktree.checks import FloatArray
 from sticktree.plotting.base import INK, SMALLEST, paler, rgb
 from sticktree.plotting.canvas import Frame
 from sticktree.plotting.outline import Outline
+from sticktree.present.table import SUPPORT_NAMES
+from sticktree.tree.structure import SupportKind
 
 MOST_DUST = 2000
 """Steps along the edges of what is too small to be drawn each for itself."""
@@ -21,11 +23,12 @@ def draw_branches(
     colour: tuple[FloatArray, FloatArray],
     *,
     pitch: float,
-    weighted: bool = False,
+    by: SupportKind | None = None,
 ) -> None:
     """Draw the branches of an outline, their wedges and their dust.
 
-    ``colour`` are those of branches and of rows, ``pitch`` the points from row to row.
+    ``colour`` are those of branches and of rows, ``pitch`` the points from row to row; lines are
+    as wide as a kind of support says.
     """
     from matplotlib.collections import LineCollection, PolyCollection
 
@@ -33,10 +36,10 @@ def draw_branches(
     rows, middle = outline.rows, outline.middle
     single = outline.smallest <= 1
     base = float(np.clip((pitch if single else 3.0) * 0.3, 0.45, 1.1))
-    support = rows.tree.support
+    support = rows.tree.supports_of(by)
     width = np.full(outline.node.size, base)
-    if weighted and support is not None:
-        known = np.nan_to_num(support[outline.best_supported()], nan=1.0)
+    if support is not None:
+        known = np.nan_to_num(support[outline.best_supported(by)], nan=1.0)
         width = base * (0.55 + 0.75 * known)
 
     lines = [frame.xy([a, b], m) for a, b, m in _stems(outline)]
@@ -139,15 +142,22 @@ MOST = 60
 
 
 def write_supports(
-    frame: Frame, outline: Outline, units: tuple[float, float], *, everywhere: bool = False
+    frame: Frame,
+    outline: Outline,
+    units: tuple[float, float],
+    by: SupportKind | None,
+    *,
+    everywhere: bool = False,
 ) -> None:
     """Write the supports of branches, the largest first, as long as they do not overlap.
 
     ``units`` are points per time and per row; ``everywhere`` also writes those of small branches.
+    The axis says which kind of support they are.
     """
-    support = outline.rows.tree.support
-    assert support is not None
-    best = outline.best_supported()
+    support = outline.rows.tree.supports_of(by)
+    if support is None or by is None:
+        return
+    best = outline.best_supported(by)
     value, until = support[best], outline.rows.tree.time[best]
     least = 2 if everywhere else max(2, SHARE * outline.rows.n_rows)
     wanted = (outline.count >= least) & (outline.above >= 0)
@@ -166,6 +176,8 @@ def write_supports(
         n_written += 1
         if n_written == MOST:
             break
+    if n_written:
+        frame.explain(f"numbers: {SUPPORT_NAMES[by]}")
 
 
 def _format(value: float) -> str:

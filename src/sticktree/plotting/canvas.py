@@ -108,6 +108,11 @@ class Frame:
         side.set_visible(True)
         side.set_bounds(0.0, end)
 
+    def explain(self, words: str) -> None:
+        """Add some words to the label of the axis of times."""
+        times, _ = self._axes
+        times.set_label_text(f"{times.get_label_text()} ({words})")
+
     def name_rows(self, at: FloatArray, names: Sequence[str], room: float) -> float:
         """Write names beside the leaves, if ``room`` points are enough; return their width."""
         _, rows = self._axes

@@ -9,8 +9,8 @@ import numpy as np
 
 from sticktree.checks import FloatArray, check_integer, is_integer
 from sticktree.errors import ParameterError
+from sticktree.palette import CLUSTERS
 from sticktree.plotting.base import (
-    CLUSTERS,
     INK,
     REST,
     Display,
@@ -342,7 +342,7 @@ def _log_density(estimator: Any, at: FloatArray, chosen: list[int], n_draws: int
         is_log = columns.is_log[k]
         encoded[:, k] = np.log(at[:, j]) if is_log else at[:, j]
     x = scaling.standardised(encoded)
-    found = estimator.posterior_.predictive.thinned(n_draws).log_density(x)
+    found = estimator.predictive_.thinned(n_draws).log_density(x)
     return np.asarray(found + scaling.log_units(x))
 
 

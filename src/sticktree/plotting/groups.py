@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.errors import ParameterError
+from sticktree.palette import CLUSTERS
 from sticktree.plotting.base import (
     CLASSES,
-    CLUSTERS,
     INK,
     REST,
     as_it_is,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.tree import Tree
+from sticktree.tree.structure import SupportKind
 
 SOON = 0.03  # of all time
 
@@ -179,16 +180,17 @@ class Outline:
         """Where each branch lies among the rows, which are one wide: row r is from r to r + 1."""
         return np.asarray((self.first + self.last) / 2.0)
 
-    def best_supported(self) -> IntArray:
+    def best_supported(self, kind: SupportKind | None = "support") -> IntArray:
         """Return the node with the largest support along each branch; its end, if none is known.
 
         A branch that loses rows on its way is a chain of nodes, each with a support of its own.
         """
         tree = self.rows.tree
         best = self.node.copy()
-        if tree.support is None:
+        supports = tree.supports_of(kind)
+        if supports is None:
             return best
-        support = np.nan_to_num(tree.support, nan=-1.0)
+        support = np.nan_to_num(supports, nan=-1.0)
         for k, until in enumerate(np.where(self.above >= 0, self.node[self.above], -1)):
             w = int(tree.parent[best[k]])
             while w != until:

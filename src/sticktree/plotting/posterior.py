@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, as_numbers, check_integer
 from sticktree.errors import ParameterError
+from sticktree.palette import CLUSTERS
 from sticktree.plotting.base import (
-    CLUSTERS,
     INK,
     Display,
     check_fitted,

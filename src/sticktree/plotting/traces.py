@@ -11,8 +11,8 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.errors import ParameterError
 from sticktree.inference.drift import Z_LIMIT, Stream
+from sticktree.palette import CLUSTERS
 from sticktree.plotting.base import (
-    CLUSTERS,
     INK,
     Display,
     check_fitted,

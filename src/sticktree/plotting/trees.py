@@ -14,6 +14,7 @@ from sticktree.plotting.branches import MOST_DUST, draw_branches, write_supports
 from sticktree.plotting.canvas import Canvas, Frame, Orientation, TreeDisplay, check_orientation
 from sticktree.plotting.outline import Outline
 from sticktree.tree import Tree
+from sticktree.tree.structure import SupportKind, check_support_kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +28,7 @@ def plot_dendrogram(
     labels: Any = None,
     names: bool | Sequence[str] = True,
     supports: Literal["auto"] | bool = "auto",
+    support_kind: SupportKind | None = None,
     orientation: Orientation = "left",
     max_leaves: int | None = None,
 ) -> Axes:
@@ -53,6 +55,9 @@ def plot_dendrogram(
         Supports make lines wide. They are written where they have room, before the node that they
         are of: along a branch that loses rows the largest. "auto" leaves out those below 0.05 and
         of branches with less than 2 % of the rows.
+    support_kind : {"transfer", "support"}, optional
+        Which support: the transfer support, or the share of draws that have exactly this branch.
+        By default transfer, if the tree has it. The label of the axis says which it is.
     orientation : {"left", "right", "top", "bottom"}, default="left"
         Where the root is.
     max_leaves : int, optional
@@ -70,7 +75,13 @@ def plot_dendrogram(
     >>> ax = plot_dendrogram(tree, classes=["x", "y", "x"])
     """
     display = DendrogramDisplay(tree, classes=classes, labels=labels, names=names)
-    display.plot(ax=ax, supports=supports, orientation=orientation, max_leaves=max_leaves)
+    display.plot(
+        ax=ax,
+        supports=supports,
+        support_kind=support_kind,
+        orientation=orientation,
+        max_leaves=max_leaves,
+    )
     return display.ax_
 
 
@@ -82,6 +93,7 @@ class DendrogramDisplay(TreeDisplay):
         ax: Axes | None = None,
         *,
         supports: Literal["auto"] | bool = "auto",
+        support_kind: SupportKind | None = None,
         orientation: Orientation = "left",
         max_leaves: int | None = None,
     ) -> Self:
@@ -89,6 +101,9 @@ class DendrogramDisplay(TreeDisplay):
         check_orientation(orientation)
         if supports not in ("auto", True, False):
             raise ParameterError("supports", supports, '"auto", True or False')
+        check_support_kind("support_kind", support_kind, None)
+        if support_kind and self.tree.supports_of(support_kind) is None:
+            raise ParameterError("support_kind", support_kind, "one that the tree has")
         if max_leaves is not None:
             check_integer("max_leaves", max_leaves, minimum=1)
         canvas = Canvas.lay_out(
@@ -100,15 +115,15 @@ class DendrogramDisplay(TreeDisplay):
             labels=self.labels,
             max_leaves=max_leaves,
         )
+        by = (support_kind or self.tree.support_kind) if supports else None
         draw_branches(
             canvas.frame,
             canvas.outline,
             (canvas.of_branch, canvas.of_row),
             pitch=canvas.units[1],
-            weighted=bool(supports),
+            by=by,
         )
-        if supports and self.tree.support is not None:
-            write_supports(canvas.frame, canvas.outline, canvas.units, everywhere=supports is True)
+        write_supports(canvas.frame, canvas.outline, canvas.units, by, everywhere=supports is True)
         return self._drawn(canvas.frame.ax)
 
 

@@ -3,6 +3,7 @@
 - :class:`Posterior`, :class:`Draw`: the draws; :func:`labels_at`: their clusterings at a level;
 - :func:`flat_clustering`: the clustering of least :func:`expected_loss`; :func:`confidence` in it;
 - :func:`coclustering`, :func:`meeting_times`: matrices of which rows are together;
+- :func:`support`, :func:`transfer_support`: how many draws have the branches of a tree, or nearly;
 - :func:`best_draw`: the best sampled tree.
 """
 
@@ -14,9 +15,10 @@ from sticktree.posterior.clusterings import (
     expected_loss,
     labels_at,
 )
-from sticktree.posterior.consensus import meeting_times
+from sticktree.posterior.consensus import meeting_times, support
 from sticktree.posterior.draws import Posterior
 from sticktree.posterior.flat import flat_clustering
+from sticktree.posterior.transfer import transfer_support
 
 __all__ = [
     "Draw",
@@ -28,4 +30,6 @@ __all__ = [
     "flat_clustering",
     "labels_at",
     "meeting_times",
+    "support",
+    "transfer_support",
 ]

@@ -22,6 +22,7 @@ from sticktree.posterior.clusterings import (
     labelled,
     spread,
 )
+from sticktree.posterior.transfer import transfer_support
 from sticktree.tree import Tree
 
 MAX_EXACT = 2000
@@ -36,7 +37,7 @@ TIE = 1e-9  # times nearer than this are the same, up to rounding
 def consensus_tree(
     draws: list[Draw], leaf_time: float, *, max_exact: int = MAX_EXACT, max_draws: int = MAX_DRAWS
 ) -> Tree:
-    """Return the consensus of the draws, with the support of each of its branches.
+    """Return the consensus of the draws, with the supports of each of its branches.
 
     Every row has a leaf of its own. Each node above lies at the mean level at which the rows of one
     child meet those of another, over pairs of them and over draws, and is no node of its own where
@@ -59,7 +60,7 @@ def consensus_tree(
     Returns
     -------
     Tree
-        With times and supports.
+        With times, supports and transfer supports.
     """
     from sticktree.posterior.linking import average_linkage
 
@@ -72,7 +73,7 @@ def consensus_tree(
     inside = _levels_inside(used, members, rng)
     joins = average_linkage(levels, members.size)
     tree = grown(members, inside, joins, float(leaf_time))
-    return tree.annotated(support=support(tree, used))
+    return tree.annotated(support=support(tree, used), transfer=transfer_support(tree, used))
 
 
 class Members:
@@ -270,7 +271,7 @@ def summed_meeting_levels(draws: Sequence[Draw], rows: Sequence[npt.NDArray[Any]
     return total
 
 
-def support(tree: Tree, draws: list[Draw]) -> FloatArray:
+def support(tree: Tree, draws: Sequence[Draw]) -> FloatArray:
     """Return, for each node, the share of draws in which a node has exactly the same data below it.
 
     Single data and all data together are clusters of every draw. Sets are compared by sums of

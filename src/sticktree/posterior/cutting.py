@@ -33,6 +33,7 @@ MOST_STEPS = 128.0  # of the cluster tree: of more, parts of a cluster are no lo
 APART = 0.7  # cosine of mean directions below which two sides are apart
 LEAST_SHARE = 0.02  # of all rows: a smaller branch is no cluster, unless it has √N rows
 LEAST_ROWS = 3
+COHERENT = 0.5  # length of the mean of coordinates below which a branch is scattered strays
 SAME = 0.9  # adjusted Rand index above which partitions are the same
 GROUPS_A_CLUSTER = 3  # at least, of which k clusters are made
 
@@ -193,7 +194,8 @@ class _Outline:
         for k, (a, b) in enumerate(self.below):
             sums[self.m + k] = sums[a] + sums[b]
         length = np.sqrt(np.einsum("ij,ij->i", sums, sums))
-        self.n, self.direction = n, sums / np.where(length > 0, length, 1.0)[:, None]
+        self.n, self.coherence = n, length / n
+        self.direction = sums / np.where(length > 0, length, 1.0)[:, None]
 
     def sides(self, node: int) -> tuple[int, int]:
         a, b = self.below[node - self.m].tolist()
@@ -226,7 +228,11 @@ class _Outline:
             else:
                 waiting += self.sides(split[0])
                 passed += split[1]
-        return _Parted(tops, passed, self.least)
+        scattered = [top for top in tops if self.coherence[top] < COHERENT]
+        if len(scattered) >= len(tops) - 1:
+            return _Parted([2 * self.m - 2], [], self.least)
+        tops = [top for top in tops if top not in scattered]
+        return _Parted(tops, passed + scattered, self.least)
 
     def parted(self, n_clusters: int, least: float) -> _Parted:
         """Part at the highest joins until there are so many clusters, or none can be parted."""

@@ -55,9 +55,8 @@ class NumberOfClusters:
 
         Examples
         --------
-        >>> print(NumberOfClusters([3, 3, 3, 2], 2))
-        P(2) = 0.25, P(3) = 0.75: numbers of clusters found from 2 single chains and 2 random halves
-        of all draws.
+        >>> print(NumberOfClusters([3, 3, 3, 2], 4))
+        P(2) = 0.25, P(3) = 0.75: numbers of clusters found from 4 single chains.
         """
         shares = ", ".join(f"P({k}) = {share:.2f}" for k, share in self.probability.items())
         halves = len(self.found) - self.n_chains

@@ -28,14 +28,20 @@ FAINTEST = -1e300  # stands for a log density that underflows
 
 @dataclass(frozen=True, eq=False)
 class NumberedDraw:
-    """A draw with its chain and its number there, both from 0."""
+    """A draw with its chain and its number there, both from 0.
+
+    One of a model that was compared, and not chosen, is known by the name of that model.
+    """
 
     chain: int
     number: int
     draw: Draw
+    candidate: str | None = None
 
     def __str__(self) -> str:
         """Return how to get at it."""
+        if self.candidate is not None:
+            return f"selection_.draws[{self.candidate!r}][{self.number}]"
         return f"posterior_.chains[{self.chain}][{self.number}]"
 
 
@@ -56,6 +62,11 @@ class PosteriorPredictive:
     draws: Sequence[NumberedDraw]
     model: Model
     data: FloatArray
+
+    @property
+    def models(self) -> list[Model]:
+        """The models that it mixes: one."""
+        return [self.model]
 
     @property
     def labelled(self) -> PosteriorPredictive:
@@ -134,6 +145,13 @@ class PosteriorPredictive:
 
         A draw counts as much as its density of what is observed.
         """
+        return self.filled(x)[1]
+
+    def filled(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the log density of what is observed in rows with gaps, and `imputed`.
+
+        The density of rows without gaps is not looked at: it is given as 0.
+        """
         rows = np.flatnonzero(np.isnan(x).any(axis=1))
         part, out = x[rows], x.copy()
         mean, total, asked = np.zeros_like(part), np.full(rows.size, -np.inf), _Asked(self)
@@ -142,17 +160,27 @@ class PosteriorPredictive:
                 density = asked.log_density(predictive, part)
                 if density is None:
                     continue
-                total, share = _share(total, density)
+                total, share = share_of(density, total)
                 mean += share[:, None] * (_conditional_mean(predictive, part) - mean)
-        asked.finished()
+        log_density = np.zeros(len(x))
+        log_density[rows] = total - np.log(asked.finished())
         out[rows] = np.where(np.isnan(part), mean, part)
-        return out
+        return log_density, out
 
     def sample_imputed(self, n: int, x: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return ``n`` copies of ``x`` with draws of what is missing, shape (n, rows, D).
 
         Each comes from a draw of the posterior, chosen by its density of what is observed in the
-        row: a draw takes the place of those before with its share in the sum so far.
+        row.
+        """
+        return self.sample_filled(n, x, rng)[1]
+
+    def sample_filled(
+        self, n: int, x: FloatArray, rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the log density of what is observed, as `filled` does, and `sample_imputed`.
+
+        A draw takes the place of those before with its share in the sum so far.
         """
         rows = np.flatnonzero(np.isnan(x).any(axis=1))
         part, out = x[rows], np.repeat(x[None], n, axis=0)
@@ -162,11 +190,12 @@ class PosteriorPredictive:
                 density = asked.log_density(predictive, part)
                 if density is None:
                     continue
-                total, share = _share(total, density)
+                total, share = share_of(density, total)
                 copy, row = np.nonzero(rng.random((n, rows.size)) < share)
                 out[copy, rows[row]] = predictive.conditional_sample(part[row], rng)
-        asked.finished()
-        return out
+        log_density = np.zeros(len(x))
+        log_density[rows] = total - np.log(asked.finished())
+        return log_density, out
 
     def leave_one_out(self) -> FloatArray:
         """Return log p(y_i | all other rows) at every draw, shape (draws, N)."""
@@ -292,7 +321,7 @@ def _conditional_mean(predictive: Predictive, x: FloatArray) -> FloatArray:
     return mean
 
 
-def _share(total: FloatArray, log_density: FloatArray) -> tuple[FloatArray, FloatArray]:
+def share_of(log_density: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the log sum with one more density, and the share of that one in it."""
     # Far out a density may underflow in every draw; all then count the same.
     log_density = np.maximum(log_density, FAINTEST)

@@ -14,8 +14,9 @@ import numpy as np
 
 from sticktree.posterior.markers import HEADINGS
 from sticktree.present.findings import Findings
-from sticktree.present.table import draws_in_words, many
+from sticktree.present.table import SUPPORT_MEANINGS, SUPPORT_NAMES, draws_in_words, many
 from sticktree.present.terminal import printable, tree_text
+from sticktree.tree.structure import SUPPORT_KINDS
 
 if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
@@ -39,9 +40,11 @@ def html_of_tree(tree: Tree) -> str:
     facts = [many(tree.n_data, "datum", "data"), many(tree.n_nodes, "node")]
     facts.append(f"{many(tree.depth, 'edge' if tree.has_times else 'level')} deep")
     legend = "From the root at the top to the data; as wide as there are data"
-    legend += (
-        "; the stronger the colour, the higher the support." if tree.support is not None else "."
-    )
+    kind = tree.support_kind
+    if kind is not None:
+        legend += f"; the stronger the colour, the higher the {SUPPORT_NAMES[kind]}"
+        legend += f": {SUPPORT_MEANINGS[kind]}"
+    legend += "."
     picture = _picture(tree) if tree.n_data and tree.n_nodes > 1 else ""
     text = escape(tree_text(tree, max_lines=24))
     return _block(
@@ -120,8 +123,8 @@ def _picture(tree: Tree) -> str:
     across = WIDTH / tree.n_data
     left, width = tree.data_start * across, tree.count * across
     shade = np.where(tree.rank % 2, 0.75, 0.55)
-    if tree.support is not None:
-        shade = 0.2 + 0.7 * np.nan_to_num(tree.support, nan=0.0)
+    if (supports := tree.supports_of(tree.support_kind)) is not None:
+        shade = 0.2 + 0.7 * np.nan_to_num(supports, nan=0.0)
     visible = np.flatnonzero((width >= NARROWEST) & (bottom - top > 0.2))
     largest = visible[np.argsort(-tree.count[visible], kind="stable")[:MOST_BRANCHES]]
     rects = "".join(
@@ -141,8 +144,10 @@ def _picture(tree: Tree) -> str:
 def _title(tree: Tree, node: int) -> str:
     parts = [many(int(tree.count[node]), "datum", "data")]
     parts.append(f"{'time' if tree.has_times else 'level'} {tree.time[node]:.4g}")
-    if tree.support is not None and not np.isnan(tree.support[node]):
-        parts.append(f"support {tree.support[node]:.2f}")
+    for kind in reversed(SUPPORT_KINDS):
+        supports = tree.supports_of(kind)
+        if supports is not None and not np.isnan(supports[node]):
+            parts.append(f"{SUPPORT_NAMES[kind]} {supports[node]:.2f}")
     if tree.names is not None and tree.count[node] == 1:
         parts.insert(0, printable(tree.names[int(tree.data_below(node)[0])]))
     return ", ".join(parts)

@@ -8,6 +8,16 @@ import numpy as np
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray
+from sticktree.tree.structure import SupportKind
+
+SUPPORT_NAMES: dict[SupportKind, str] = {
+    "support": "exact support",
+    "transfer": "transfer support",
+}
+SUPPORT_MEANINGS: dict[SupportKind, str] = {
+    "support": "the share of draws with exactly these rows",
+    "transfer": "1 − the share of rows that would have to move to match a draw",
+}
 
 
 def principal_axes(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -22,13 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sticktree.present.findings import Findings
-from sticktree.present.table import many, shortened
+from sticktree.present.table import SUPPORT_MEANINGS, many, shortened
 from sticktree.processes.mass_tree import MassTree
 from sticktree.tree import Tree
 from sticktree.tree.structure import ROOT, format_index
 
 MOST_CLUSTERS = 30  # lines of the table
-LEAST_SUPPORT = 0.5  # of branches that are drawn
+LEAST_SUPPORT = 0.5  # of branches that are drawn, where there is no transfer support
 MOST_NODES = 24  # lines of the tree
 MOST_NAMED = 16  # rows that are drawn one by one
 WIDTH = 100
@@ -56,15 +56,22 @@ def summary(found: Findings) -> str:
 
 
 def drawing(tree: Tree) -> str:
-    """Draw the branches that most draws have; single rows only where there are few."""
-    shown = tree.collapsed(LEAST_SUPPORT)
+    """Draw the branches that draws have, or nearly so; single rows only where there are few."""
+    if tree.transfer is None:
+        shown = tree.collapsed(LEAST_SUPPORT)
+        words = [f"branches found in at least {LEAST_SUPPORT:.0%} of the draws"]
+        words.append("mean level at which they part, rows, share of the draws")
+    else:
+        shown = tree.distinct()
+        words = ["branches that draws have, or nearly so"]
+        words.append("mean level at which they part, rows, transfer support")
+        words[-1] += f" ({SUPPORT_MEANINGS['transfer']})"
     if shown.n_data > MOST_NAMED:
         alone = (shown.n_children == 0) & (shown.count == 1) & (shown.parent >= 0)
         leaf = np.where(alone[shown.leaf], shown.parent[shown.leaf], shown.leaf)
-        shown = Tree(shown.parent, leaf, time=shown.time, support=shown.support).pruned()
-    words = f"branches found in at least {LEAST_SUPPORT:.0%} of the draws"
-    words += ": mean level at which they part, rows, share of the draws"
-    return words + "\n\n" + tree_text(shown, max_lines=MOST_NODES)
+        shown = shown.with_data(leaf).pruned()
+    lines = textwrap.wrap(": ".join(words), WIDTH)
+    return "\n".join([*lines, "", tree_text(shown, max_lines=MOST_NODES)])
 
 
 def _table(found: Findings) -> str:
@@ -120,7 +127,7 @@ def tree_text(tree: Tree | MassTree, *, max_lines: int = 40, width: int = 24) ->
 
     Where indices are long, a node shows its last number and its level; in a tree with times, the
     time at which it parts. Data that have a leaf of their own are named. The last column is the
-    support of a node, if the tree has supports.
+    transfer support of a node, or else its support, if the tree has any.
 
     Examples
     --------
@@ -252,9 +259,10 @@ def _indented(tree: Tree, lines: list[_Line]) -> list[str]:
 
 def _support(tree: Tree, line: _Line) -> str:
     """Return the support of a node; a single datum is always a cluster and has none to show."""
-    if tree.support is None or not line.node or tree.count[line.node] <= 1:
+    supports = tree.supports_of(tree.support_kind)
+    if supports is None or not line.node or tree.count[line.node] <= 1:
         return ""
-    support = float(tree.support[line.node])
+    support = float(supports[line.node])
     return "" if np.isnan(support) else f"{support:.2f}"
 
 

@@ -24,8 +24,8 @@ class Branches:
         Parent of each node; its rows are ``order[start : start + count]``.
     time : float array, shape (M,)
         When each node's rows part.
-    support : float array, shape (M,), or None
-        Posterior probability of each node's set of rows; NaN where it is not known.
+    support, transfer : float arrays, shape (M,), or None
+        Exact and transfer support of each node; NaN where they are not known.
     total : int array, shape (M,)
         Rows of each node, with those that are not shown.
     """
@@ -36,6 +36,7 @@ class Branches:
     count: npt.NDArray[np.int64]
     time: npt.NDArray[np.float64]
     support: npt.NDArray[np.float64] | None
+    transfer: npt.NDArray[np.float64] | None
     total: npt.NDArray[np.int64]
 
     @classmethod
@@ -53,7 +54,8 @@ class Branches:
             tree.data_start[node_at].astype(np.int64),
             count,
             tree.time[node_at],
-            None if tree.support is None else tree.support[node_at],
+            _part(tree.support, node_at),
+            _part(tree.transfer, node_at),
             count,
         )
 
@@ -86,7 +88,8 @@ class Branches:
             start[kept],
             count[kept],
             self.time[kept],
-            None if self.support is None else self.support[kept],
+            _part(self.support, kept),
+            _part(self.transfer, kept),
             self.total[kept],
         )
 
@@ -98,5 +101,13 @@ class Branches:
             "count": packed(self.count, "int32"),
             "time": packed(self.time, "float32"),
             "support": None if self.support is None else packed(self.support, "float32"),
+            "transfer": None if self.transfer is None else packed(self.transfer, "float32"),
             "total": None if self.total is self.count else packed(self.total, "int32"),
         }
+
+
+def _part(
+    values: npt.NDArray[np.float64] | None, nodes: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64] | None:
+    """Return the values of some nodes, if there are any."""
+    return None if values is None else values[nodes]

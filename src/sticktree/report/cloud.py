@@ -9,7 +9,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.data.readable import ReadableTable
 from sticktree.engine.own.kinds import KINDS
-from sticktree.fit import Fit
+from sticktree.fit import Averaging, Fit
 from sticktree.present.table import principal_axes
 from sticktree.report.markup import packed, packed_column
 
@@ -20,7 +20,7 @@ MARGIN = 0.06  # of the range, left free around the data
 AXIS_NAMES = 3  # columns that an axis is named after
 
 
-def cloud(fit: Fit, rows: ReadableTable) -> dict[str, Any]:
+def cloud(fit: Fit, averaging: Averaging, rows: ReadableTable) -> dict[str, Any]:
     """Return places of the rows and, for one or two continuous columns, the predictive density."""
     if len(rows.names) > 2:
         return _on_principal_axes(rows)
@@ -32,7 +32,7 @@ def cloud(fit: Fit, rows: ReadableTable) -> dict[str, Any]:
         "density": None,
     }
     if all(axis.continuous for axis in axes) and len(fit.posterior):
-        content["density"] = _density(fit, axes)
+        content["density"] = _density(fit, averaging, axes)
     return content
 
 
@@ -65,14 +65,14 @@ class _Axis:
         }
 
 
-def _density(fit: Fit, axes: list[_Axis]) -> dict[str, Any]:
+def _density(fit: Fit, averaging: Averaging, axes: list[_Axis]) -> dict[str, Any]:
     """Return the predictive density on a grid."""
     n_points = CURVE_POINTS if len(axes) == 1 else MAP_SIDE
     sides = [
         axis.low + (np.arange(n_points) + 0.5) / n_points * (axis.high - axis.low) for axis in axes
     ]
     grid = np.stack([side.ravel() for side in np.meshgrid(*sides)], axis=1)
-    log_density = _log_predictive(fit, axes, grid)
+    log_density = _log_predictive(fit, averaging, axes, grid)
     if len(axes) == 1:
         density = np.exp(log_density)
         return {"points": n_points, "values": packed(density, "float32")}
@@ -80,12 +80,14 @@ def _density(fit: Fit, axes: list[_Axis]) -> dict[str, Any]:
     return {"points": n_points, "values": packed(np.round(255 * relative), "uint8")}
 
 
-def _log_predictive(fit: Fit, axes: list[_Axis], grid: FloatArray) -> FloatArray:
+def _log_predictive(
+    fit: Fit, averaging: Averaging, axes: list[_Axis], grid: FloatArray
+) -> FloatArray:
     """Return log densities of places on the axes, with respect to these places."""
     logs = np.array([axis.log for axis in axes])
     encoded = np.where(logs, grid * np.log(10.0), grid)
     scaling = fit.training.scaling
-    predictive = fit.posterior.predictive.thinned(MOST_DRAWS)
+    predictive = fit.predictive(averaging).thinned(MOST_DRAWS)
     log_density = predictive.log_density(scaling.standardised(encoded))
     units = np.log(scaling.spread).sum() - logs.sum() * np.log(np.log(10.0))
     return np.asarray(log_density - units)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.fit import Averaging
 from sticktree.posterior.draws import Diagnosis, Posterior, agreement, r_hat_text, scalar_name
 from sticktree.posterior.tree_space import tree_space
 from sticktree.present.findings import Findings
@@ -63,7 +64,7 @@ class Content:
         judged = found.verdict
         course = f"<p>{plain(found.course)}</p>" if found.course else ""
         return cls(
-            _data(found, shown),
+            _data(found, shown, parameters.get("averaging", "stack")),
             {
                 "summary": f"<p>{plain(_summary(found))}</p>{_sampled(found, shown.size)}",
                 "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>{course}',
@@ -105,7 +106,7 @@ def _shown(found: Findings, most: int) -> npt.NDArray[np.int64]:
     return at_hand[sample(found.fit.labels[found.in_tree[at_hand]], most)]
 
 
-def _data(found: Findings, shown: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _data(found: Findings, shown: npt.NDArray[np.int64], averaging: Averaging) -> dict[str, Any]:
     """Return what the script draws; rows are in the order of the tree."""
     branches = Branches.of(found.tree)
     if shown.size < found.in_tree.size:
@@ -132,7 +133,7 @@ def _data(found: Findings, shown: npt.NDArray[np.int64]) -> dict[str, Any]:
             }
             for d, name in enumerate(values.names)
         ],
-        "cloud": cloud(found.fit, values),
+        "cloud": cloud(found.fit, averaging, values),
     }
 
 
@@ -218,7 +219,7 @@ def _models(found: Findings) -> str:
     return (
         "<p>Models were compared by leave-one-out log density, summed over rows, from short "
         "chains: larger is better. Differences of less than about twice their error mean little. "
-        "Weights are those of the mixture of models that would predict best.</p>"
+        "Weights are those of the mixture that predicts best, held back towards the first.</p>"
         + table("Models compared", head, lines, numeric=range(1, 6))
     )
 

@@ -1,7 +1,7 @@
 """Trees as JSON, as data frames with a row per node or datum, and as networkx's graphs.
 
 JSON is plain arrays, with a format name and version; what is not a number is null. Version 2 added
-times, supports and names.
+times, supports and names; an array that an older version does not know, it skips.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sticktree.checks import FloatArray
 from sticktree.errors import ParameterError
 from sticktree.optional import optional
 from sticktree.tree.arrays import NULL, data_lists
-from sticktree.tree.structure import Structure, format_index
+from sticktree.tree.structure import SUPPORT_KINDS, Structure, format_index
 from sticktree.tree.validation import assembled, numbered
 
 FORMAT = "sticktree.tree"
@@ -40,8 +40,9 @@ def json_pieces(
         record[name] = getattr(tree, name)
     if tree.has_times:
         record["time"] = tree.time
-    if tree.support is not None:
-        record["support"] = tree.support
+    for kind in SUPPORT_KINDS:
+        if (supports := tree.supports_of(kind)) is not None:
+            record[kind] = supports
     if tree.names is not None:
         record["names"] = tree.names
     if locations is not None:
@@ -83,7 +84,7 @@ def read_json(text: str | bytes) -> dict[str, Any]:
         "level": record["level"] if time is None else None,  # with times, levels are counted
         "count": record["count"],
         "time": time,
-        "support": record.get("support"),
+        **{kind: record.get(kind) for kind in SUPPORT_KINDS},
         "names": names,
     }
 
@@ -111,8 +112,9 @@ def frame_of(tree: Structure) -> Any:
         "time": time[order],
         "length": (time - time[np.maximum(tree.parent, 0)])[order],
     }
-    if tree.support is not None:
-        columns["support"] = tree.support[order]
+    for kind in SUPPORT_KINDS:
+        if (supports := tree.supports_of(kind)) is not None:
+            columns[kind] = supports[order]
     for name in ("count", "own_count", "n_children"):
         columns[name] = getattr(tree, name)[order]
     if tree.names is not None:
@@ -154,8 +156,12 @@ def read_frame(nodes: Any, data: Any = None) -> dict[str, Any]:
         leaf, names = _data_of_leaves(nodes, parent)
     else:
         leaf, names = _data_of_rows(data, number)
-    support = np.asarray(nodes["support"], dtype=float) if "support" in nodes.columns else None
-    return assembled(parent, leaf, place=place, support=support, names=names)
+    supports = {
+        kind: np.asarray(nodes[kind], dtype=float)
+        for kind in SUPPORT_KINDS
+        if kind in nodes.columns
+    }
+    return assembled(parent, leaf, place=place, names=names, **supports)
 
 
 def _paths(tree: Structure, order: list[int]) -> list[str]:
@@ -234,8 +240,9 @@ def graph_of(tree: Structure) -> Any:
     data = data_lists(tree.leaf, tree.n_nodes)
     for w in np.argsort(tree.preorder).tolist():
         known = {"time": time[w], "level": level[w], "count": count[w], "data": data[w]}
-        if tree.support is not None:
-            known["support"] = float(tree.support[w])
+        for kind in SUPPORT_KINDS:
+            if (supports := tree.supports_of(kind)) is not None:
+                known[kind] = float(supports[w])
         if tree.names is not None:
             known["names"] = [tree.names[i] for i in data[w]]
         graph.add_node(w, **known)
@@ -264,6 +271,7 @@ def read_graph(graph: Any) -> dict[str, Any]:
         numbered(data, homes, "graph"),
         place=_attribute(graph, keys, "level") if time is None else time,
         support=_attribute(graph, keys, "support", np.nan),
+        transfer=_attribute(graph, keys, "transfer", np.nan),
         names=None if names is None else numbered(data, names, "graph"),
     )
 

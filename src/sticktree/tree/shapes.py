@@ -20,7 +20,7 @@ from sticktree.tree.arrays import (
     renumbered,
     shape_codes,
 )
-from sticktree.tree.structure import Structure
+from sticktree.tree.structure import Structure, SupportKind, check_support_kind
 from sticktree.tree.validation import (
     check_names,
     check_support,
@@ -37,6 +37,7 @@ class Shapes(Structure):
         *,
         time: npt.ArrayLike | None = None,
         support: npt.ArrayLike | None = None,
+        transfer: npt.ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> Self:
         """Return the tree with times, supports or names; what is not given stays as it is.
@@ -55,6 +56,29 @@ class Shapes(Structure):
             time=self._time if time is None else check_times(time, self.parent),
             support=self.support if support is None else check_support(support, self.n_nodes),
             names=self.names if names is None else check_names(names, self.n_data),
+            transfer=(
+                self.transfer
+                if transfer is None
+                else check_support(transfer, self.n_nodes, "transfer")
+            ),
+        )
+
+    def with_data(self, leaf: npt.ArrayLike) -> Self:
+        """Return the same nodes, with their times and supports, and other data without names.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> Tree([-1, 0, 0], [1, 1, 2], support=[1, 0.5, 1]).with_data([2, 1]).support
+        array([1. , 0.5, 1. ])
+        """
+        return type(self)(
+            self.parent,
+            leaf,
+            level=None if self.has_times else self.level,
+            time=self._time,
+            support=self.support,
+            transfer=self.transfer,
         )
 
     @classmethod
@@ -136,12 +160,20 @@ class Shapes(Structure):
         """
         return self._without((self.n_children == 1) & (self.own_count == 0))
 
-    def collapsed(self, min_support: float = 0.5) -> Self:
+    def collapsed(self, min_support: float = 0.5, *, by: SupportKind = "support") -> Self:
         """Return the tree without the inner nodes whose support is below ``min_support``.
 
         Their children become children of the node above. The root, leaves, nodes with data of
-        their own and those whose support is not known stay. At 0.5 what is left is the majority:
-        clusters that more than half of the draws have.
+        their own and those whose support is not known stay. At 0.5 of the exact support what is
+        left is the majority: clusters that at least half of the draws have.
+
+        Parameters
+        ----------
+        min_support : float, default=0.5
+            The least support of the nodes that stay.
+        by : {"support", "transfer"}, default="support"
+            Which support: the share of draws that have exactly this set of data, or the transfer
+            support, of which 0.7 is a usual threshold.
 
         Examples
         --------
@@ -152,10 +184,52 @@ class Shapes(Structure):
         """
         if not is_real(min_support) or not 0 <= min_support <= 1:
             raise ParameterError("min_support", min_support, "between 0 and 1")
-        if self.support is None:
-            raise ValueError("collapsed needs a tree with supports: this one has none")
+        check_support_kind("by", by)
+        supports = self.supports_of(by)
+        if supports is None:
+            kind = "supports" if by == "support" else "transfer supports"
+            raise ValueError(f"collapsed needs a tree with {kind}: this one has none")
         inner = (self.n_children > 0) & (self.own_count == 0)
-        return self._without(inner & (self.support < min_support))
+        return self._without(inner & (supports < min_support))
+
+    def distinct(self, min_transfer: float = 0.7) -> Self:
+        r"""Return the tree with the branches only that draws have, or nearly so, one of each kind.
+
+        Where draws have a branch A, one of nearly the same rows C ⊂ A has a high transfer support
+        too: the rows of A \ C move. So C stays only if draws have something nearer to it than A,
+        the next branch above that stays: if on average at most half as many rows move as A \ C
+        has. Leaves, nodes with data of their own and those whose support is not known stay.
+
+        Parameters
+        ----------
+        min_transfer : float, default=0.7
+            The least transfer support of the nodes that stay.
+
+        Examples
+        --------
+        All draws have the branch of five rows. Four of these have a transfer support of 0.75 for
+        that alone: one of three rows moves, in three draws of four.
+
+        >>> from sticktree import Tree
+        >>> tree = Tree.from_newick("(((((a,b,c),d),e),f,g,h,i,j),k,l,m,n,o,p,q,r,s,t);")
+        >>> tree = tree.annotated(transfer=[1, 0.9, 1.0, 0.75, 0.5] + [1] * 20)
+        >>> tree.distinct().count[tree.distinct().n_children > 0]
+        array([20, 10,  5], dtype=int32)
+        """
+        if not is_real(min_transfer) or not 0 <= min_transfer <= 1:
+            raise ParameterError("min_transfer", min_transfer, "between 0 and 1")
+        if self.transfer is None:
+            raise ValueError("distinct needs a tree with transfer supports: this one has none")
+        inner = (self.n_children > 0) & (self.own_count == 0)
+        moved = (1 - self.transfer) * np.minimum(self.count - 1, self.n_data - self.count)
+        gone = inner & (self.transfer < min_transfer)
+        above = self.count.copy()  # rows of the nearest node that stays, at or above
+        for nodes in self.nodes_by_level[1:]:
+            apart = above[self.parent[nodes]] - self.count[nodes]
+            gone[nodes] |= inner[nodes] & (moved[nodes] > apart / 2)
+            left_out = nodes[gone[nodes]]
+            above[left_out] = above[self.parent[left_out]]
+        return self._without(gone)
 
     def _without(self, gone: npt.NDArray[np.bool_]) -> Self:
         """Return the tree without some nodes; their children hang on the nodes above."""
@@ -179,6 +253,7 @@ class Shapes(Structure):
             time=_part(self._time, kept),
             support=_part(self.support, kept),
             names=self.names,
+            transfer=_part(self.transfer, kept),
         )
 
     def expanded(self) -> Self:
@@ -200,6 +275,7 @@ class Shapes(Structure):
             time=_part(self._time, owner),
             support=_part(self.support, owner),
             names=self.names,
+            transfer=_part(self.transfer, owner),
         )
 
     @cached_property
@@ -222,9 +298,12 @@ class Shapes(Structure):
 
     @cached_property
     def _canonical_key(self) -> tuple[Any, ...]:
-        parent, leaf, level, _, time, support, names = self._renumber(self._canonical_order)
+        parent, leaf, level, _, time, support, names, transfer = self._renumber(
+            self._canonical_order
+        )
         annotations = [
-            None if array is None else (array + 0.0).tobytes() for array in (time, support)
+            None if array is None else (array + 0.0).tobytes()
+            for array in (time, support, transfer)
         ]
         return parent.tobytes(), leaf.tobytes(), level.tobytes(), *annotations, names
 
@@ -238,10 +317,15 @@ class Shapes(Structure):
         FloatArray | None,
         FloatArray | None,
         tuple[str, ...] | None,
+        FloatArray | None,
     ]:
+        """Return the arguments of `from_trusted` for nodes in another order."""
         parent, leaf = renumbered(self.parent, self.leaf, order)
-        time, support = _part(self._time, order), _part(self.support, order)
-        return parent, leaf, self.level[order], self.count[order], time, support, self.names
+        time, support, transfer = (
+            _part(values, order) for values in (self._time, self.support, self.transfer)
+        )
+        level, count = self.level[order], self.count[order]
+        return parent, leaf, level, count, time, support, self.names, transfer
 
 
 def _part(values: FloatArray | None, nodes: npt.NDArray[Any]) -> FloatArray | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_positive, is_integer
+from sticktree.errors import ParameterError
 from sticktree.tree.arrays import (
     NULL,
     AncestorTable,
@@ -34,6 +35,19 @@ from sticktree.tree.validation import (
 
 ROOT = "Δ"
 
+SupportKind = Literal["support", "transfer"]
+"""Which support: the share of draws that have a branch exactly, or how nearly draws have it."""
+SUPPORT_KINDS: tuple[SupportKind, ...] = ("support", "transfer")
+
+
+def check_support_kind(name: str, value: object, *others: object) -> None:
+    """Raise if a value is no kind of support, nor one of some others."""
+    if isinstance(value, str) and value in SUPPORT_KINDS:
+        return
+    if not any(value is other for other in others):
+        *most, last = [*map(str, others), *(f'"{kind}"' for kind in SUPPORT_KINDS)]
+        raise ParameterError(name, value, f"{', '.join(most)} or {last}")
+
 
 class Structure:
     """A tree of nodes 0 … M − 1, and what can be asked of it; see :class:`~sticktree.Tree`."""
@@ -43,6 +57,7 @@ class Structure:
     level: IntArray
     count: IntArray
     support: FloatArray | None
+    transfer: FloatArray | None
     names: tuple[str, ...] | None
     _time: FloatArray | None
 
@@ -55,6 +70,7 @@ class Structure:
         count: npt.ArrayLike | None = None,
         time: npt.ArrayLike | None = None,
         support: npt.ArrayLike | None = None,
+        transfer: npt.ArrayLike | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
         parents = integers("parent", parent)
@@ -80,6 +96,9 @@ class Structure:
             time=None if time is None else check_times(time, parents),
             support=None if support is None else check_support(support, parents.size),
             names=None if names is None else check_names(names, leaves.size),
+            transfer=(
+                None if transfer is None else check_support(transfer, parents.size, "transfer")
+            ),
         )
 
     def _store(
@@ -92,10 +111,11 @@ class Structure:
         time: FloatArray | None = None,
         support: FloatArray | None = None,
         names: tuple[str, ...] | None = None,
+        transfer: FloatArray | None = None,
     ) -> None:
         for name, array in (("parent", parent), ("leaf", leaf), ("level", level), ("count", count)):
             object.__setattr__(self, name, read_only(array))
-        for name, known in (("_time", time), ("support", support)):
+        for name, known in (("_time", time), ("support", support), ("transfer", transfer)):
             object.__setattr__(self, name, None if known is None else read_only(known))
         object.__setattr__(self, "names", names)
 
@@ -117,10 +137,12 @@ class Structure:
         time: FloatArray | None = None,
         support: FloatArray | None = None,
         names: tuple[str, ...] | None = None,
+        transfer: FloatArray | None = None,
     ) -> Self:
         """Wrap arrays of the right types that are known to agree, unchecked and not copied."""
         tree = cls.__new__(cls)
-        tree._store(parent, leaf, level, count, time=time, support=support, names=names)
+        known = {"time": time, "support": support, "transfer": transfer}
+        tree._store(parent, leaf, level, count, names=names, **known)
         return tree
 
     # ---- sizes ---------------------------------------------------------------------------------
@@ -151,6 +173,16 @@ class Structure:
     def has_times(self) -> bool:
         """Whether nodes have times of their own, and not those of their levels."""
         return self._time is not None
+
+    @property
+    def support_kind(self) -> SupportKind | None:
+        """Which support to show where one has room: transfer if there is one, or else exact."""
+        known = [kind for kind in reversed(SUPPORT_KINDS) if self.supports_of(kind) is not None]
+        return known[0] if known else None
+
+    def supports_of(self, kind: SupportKind | None) -> FloatArray | None:
+        """Return one kind of support, if the tree has it."""
+        return {"support": self.support, "transfer": self.transfer, None: None}[kind]
 
     @cached_property
     def own_count(self) -> IntArray:
@@ -340,7 +372,7 @@ class Structure:
     def __reduce__(self) -> tuple[Any, ...]:
         """Rebuild from the arrays."""
         arrays = (self.parent, self.leaf, self.level, self.count, self._time, self.support)
-        return type(self).from_trusted, (*arrays, self.names)
+        return type(self).from_trusted, (*arrays, self.names, self.transfer)
 
 
 def format_index(index: tuple[int, ...]) -> str:

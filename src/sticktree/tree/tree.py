@@ -22,9 +22,12 @@ from sticktree.tree.formats import (
     read_graph,
     read_json,
 )
+from sticktree.tree.itol import itol_files
 from sticktree.tree.linkage import linkage_of, read_linkage
-from sticktree.tree.newick import newick_pieces, read_newick
+from sticktree.tree.newick import newick_pieces
+from sticktree.tree.newick_reader import read_newick
 from sticktree.tree.shapes import Shapes
+from sticktree.tree.structure import SupportKind
 
 
 class Tree(Shapes):
@@ -51,7 +54,11 @@ class Tree(Shapes):
         Where each node lies between root and data, if not at its level: it never shrinks along an
         edge. Levels are then numbers of edges.
     support : array of float, shape (M,), optional
-        Posterior probability of the set of data below each node; NaN where it is not known.
+        Posterior probability of the set of data below each node: the share of draws that have
+        exactly this set. NaN where it is not known.
+    transfer : array of float, shape (M,), optional
+        Transfer support of each node: 1 less the mean share of its data that have to move to match
+        a draw. Never less than ``support``; NaN where it is not known.
     names : sequence of str, length N, optional
         Names of the data.
 
@@ -61,7 +68,7 @@ class Tree(Shapes):
         As above.
     time : read-only float array
         As above; the levels, if no times were given.
-    support : read-only float array or None
+    support, transfer : read-only float array or None
         As above.
     names : tuple of str or None
         As above.
@@ -81,19 +88,28 @@ class Tree(Shapes):
     """
 
     def to_newick(
-        self, *, support: bool = True, lengths: bool = True, names: Sequence[str] | None = None
+        self,
+        *,
+        support: bool | SupportKind = True,
+        lengths: bool = True,
+        names: Sequence[str] | None = None,
     ) -> str:
         """Write the tree as Newick text.
 
         Every datum is a tip. A tip with a length is a leaf of its own; a tip without one is a datum
         of the node above it, so data that share a leaf are the tips of a small fan. Labels of inner
-        nodes are supports. Lengths are differences of times, or whole numbers of levels; adding
-        them up gives the times back to the last bit.
+        nodes are supports, and transfer supports are in comments behind them. Lengths are
+        differences of times, or whole numbers of levels; adding them up gives the times back to
+        the last bit.
 
         Parameters
         ----------
-        support, lengths : bool, default=True
-            Write them. Without lengths, the text has the branching only.
+        support : {True, False, "support", "transfer"}, default=True
+            True writes all there are: what FigTree, iTOL, DendroPy and Biopython read. "support"
+            and "transfer" write one kind, as labels, without comments: for programs that know one
+            support, or no comments.
+        lengths : bool, default=True
+            Without lengths, the text has the branching only.
         names : sequence of str, optional
             Names of the data, in place of ``tree.names``. Without any, data go by their numbers.
 
@@ -103,6 +119,11 @@ class Tree(Shapes):
         >>> tree = Tree([-1, 0, 0, 1, 1], [3, 4, 4, 2], support=[1, 0.9, 1, 1, 1])
         >>> tree.to_newick(names=["ape", "bee", "sea cow", "dog"])
         "((ape:1,(bee,'sea cow')1.0:1)0.9:1,dog:1)1.0;"
+        >>> tree = tree.annotated(transfer=[1, 0.95, 1, 1, 1])
+        >>> tree.to_newick()
+        '((0:1,(1,2)1.0[&transfer=1.0]:1)0.9[&transfer=0.95]:1,3:1)1.0[&transfer=1.0];'
+        >>> tree.to_newick(support="transfer")
+        '((0:1,(1,2)1.0:1)0.95:1,3:1)1.0;'
         """
         return "".join(newick_pieces(self, support=support, lengths=lengths, names=names))
 
@@ -110,7 +131,7 @@ class Tree(Shapes):
         self,
         path: str | os.PathLike[str],
         *,
-        support: bool = True,
+        support: bool | SupportKind = True,
         lengths: bool = True,
         names: Sequence[str] | None = None,
     ) -> None:
@@ -144,7 +165,7 @@ class Tree(Shapes):
         text: str,
         *,
         names: Sequence[str] | None = None,
-        support: bool = True,
+        support: bool | SupportKind = True,
         keep_underscores: bool = False,
     ) -> Self:
         """Read a tree from Newick text, of :meth:`to_newick` or of another program.
@@ -152,15 +173,16 @@ class Tree(Shapes):
         Parameters
         ----------
         text : str
-            One tree. Comments in square brackets are skipped.
+            One tree. Comments in square brackets are skipped, but for what :meth:`to_newick` has
+            written into them.
         names : sequence of str, optional
             The names of the data in the order that they shall have; of equal names the first is
             the one that comes first in the text. By default data are numbered as they appear, or,
             if the tips are called 0 … N − 1 without quotes, by these numbers.
-        support : bool, default=True
-            Take numbers at inner nodes as supports; if one exceeds 1, all are taken as per cent.
-            Other labels of inner nodes have no place in a tree and are left out. Tips have
-            support 1.
+        support : {True, False, "support", "transfer"}, default=True
+            Take numbers at inner nodes as supports, or as transfer supports; if one exceeds 1, all
+            are taken as per cent. Other labels of inner nodes have no place in a tree and are left
+            out. Tips have support 1.
         keep_underscores : bool, default=False
             In Newick an underscore in a label without quotes means a blank. Many programs write
             such labels and mean underscores.
@@ -180,6 +202,63 @@ class Tree(Shapes):
         """  # noqa: E501
         parts = read_newick(text, names=names, support=support, keep_underscores=keep_underscores)
         return cls(**parts)
+
+    def to_itol(
+        self, *, labels: npt.ArrayLike | None = None, names: Sequence[str] | None = None
+    ) -> dict[str, str]:
+        r"""Return the tree for iTOL (itol.embl.de), as texts by the names of their files.
+
+        ``tree.nwk`` is to be uploaded; the others are to be dropped onto the tree that it shows.
+        Its labels are transfer supports, or else exact ones. ``transfer_support.txt`` and
+        ``exact_support.txt`` have circles as wide as the supports, ``clusters.txt`` a strip of
+        colours. Names that are equal, or have more in them than letters, digits and ``_.-``, are
+        in ``names.txt``; tips then go by their numbers.
+
+        Parameters
+        ----------
+        labels : sequence, length N, optional
+            The cluster of each datum, such as ``labels_``.
+        names : sequence of str, optional
+            Names of the data, in place of ``tree.names``.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree([-1, 0, 0, 1, 1], [3, 4, 2], names=["ape", "bee", "dog"])
+        >>> files = tree.annotated(transfer=[1, 0.95, 1, 1, 1]).to_itol(labels=[0, 0, 1])
+        >>> list(files)
+        ['tree.nwk', 'transfer_support.txt', 'clusters.txt']
+        >>> files["transfer_support.txt"].splitlines()[-1].split("\t")
+        ['ape|bee', '2', '0.95', '#0072B2', '1', '0.5', '0.95']
+        """
+        return {name: "".join(text) for name, text in itol_files(self, labels, names).items()}
+
+    def write_itol(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        labels: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+    ) -> list[Path]:
+        """Write the files of :meth:`to_itol` into a folder, which is made if need be.
+
+        Parameters
+        ----------
+        folder : path
+            Where to write; files of these names are replaced.
+        labels, names
+            As of :meth:`to_itol`.
+
+        Returns
+        -------
+        list of Path
+            The files.
+        """
+        files = itol_files(self, labels, names)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            write_pieces(Path(folder) / name, text)
+        return [Path(folder) / name for name in files]
 
     def to_linkage(self) -> FloatArray:
         """Return the tree as scipy's linkage matrix, shape (N − 1, 4).
@@ -264,8 +343,8 @@ class Tree(Shapes):
         """Return the tree as a ``networkx.DiGraph`` whose nodes are those of the tree.
 
         Nodes have attributes ``time`` (whole numbers if they are levels), ``level``, ``count`` and
-        ``data``, a list, and ``support`` and ``names`` if the tree has them; edges have a
-        ``length``.
+        ``data``, a list, and ``support``, ``transfer`` and ``names`` if the tree has them; edges
+        have a ``length``.
 
         Examples
         --------
@@ -299,9 +378,9 @@ class Tree(Shapes):
 
         Columns are ``node``, ``parent`` (−1 for the root), ``path`` (the index ω, of trees up to 20
         levels deep), ``level``, ``time`` (whole numbers if they are levels), ``length`` of the edge
-        above, ``support`` if known, ``count`` of data at or below, ``own_count`` of data in the
-        node itself, ``n_children``, and ``name`` of the datum in nodes with just one, if there are
-        names. Where the data sit is in :meth:`data_frame`.
+        above, ``support`` and ``transfer`` if known, ``count`` of data at or below, ``own_count``
+        of data in the node itself, ``n_children``, and ``name`` of the datum in nodes with just
+        one, if there are names. Where the data sit is in :meth:`data_frame`.
 
         Examples
         --------
@@ -338,8 +417,8 @@ class Tree(Shapes):
         ----------
         nodes : data frame
             A row per node, in any order: ``parent`` (missing or −1 for the root), and if given
-            ``node`` (by default the number of the row), ``time`` or ``level``, ``support``. A
-            ``time`` of whole numbers that grow along every edge is a level.
+            ``node`` (by default the number of the row), ``time`` or ``level``, ``support`` and
+            ``transfer``. A ``time`` of whole numbers that grow along every edge is a level.
         data : data frame, optional
             A row per datum: ``node``, and if given ``datum``, its number, and ``name``. By default
             every leaf is a datum, in the order of the rows, named by the column ``name`` of

@@ -84,13 +84,14 @@ def assembled(
     *,
     place: npt.ArrayLike | None = None,
     support: npt.ArrayLike | None = None,
+    transfer: npt.ArrayLike | None = None,
     names: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of :class:`Tree` for nodes in any order; siblings keep theirs.
 
     Parameters
     ----------
-    parent, leaf, support, names
+    parent, leaf, support, transfer, names
         As of :class:`Tree`, but a parent may come after its child.
     place : array, shape (M,), optional
         Levels, if they are integers that start at 0 and grow along every edge; else times.
@@ -115,6 +116,7 @@ def assembled(
         "level": level,
         "time": time,
         "support": None if support is None else np.asarray(support)[order],
+        "transfer": None if transfer is None else np.asarray(transfer)[order],
         "names": names,
     }
 
@@ -187,13 +189,13 @@ def check_times(time: npt.ArrayLike, parent: IntArray) -> FloatArray:
     return times
 
 
-def check_support(support: npt.ArrayLike, n_nodes: int) -> FloatArray:
-    """Return supports as floats; raise if one is not a probability or NaN (unknown)."""
-    supports = _of_nodes("support", support, n_nodes)
+def check_support(support: npt.ArrayLike, n_nodes: int, name: str = "support") -> FloatArray:
+    """Return supports as floats; raise if one is not between 0 and 1, nor NaN (unknown)."""
+    supports = _of_nodes(name, support, n_nodes)
     wrong = np.flatnonzero((supports < 0) | (supports > 1))
     if wrong.size:
         w = int(wrong[0])
-        raise ValueError(f"support[{w}] = {supports[w]}: a support lies between 0 and 1, or is NaN")
+        raise ValueError(f"{name}[{w}] = {supports[w]}: a support lies between 0 and 1, or is NaN")
     return supports
 
 

@@ -103,6 +103,11 @@ class Column {
   }
 }
 
+const MEANING = {
+  exact: "the share of draws with exactly these rows",
+  transfer: "1 − the share of rows that would have to move to match a draw",
+};
+
 /** Everything the script knows. */
 class Report {
   constructor(packed) {
@@ -113,7 +118,11 @@ class Report {
     // Sizes count the rows that are not on the page too.
     this.total = tree.total ? unpack(tree.total, Int32Array) : this.count;
     this.time = unpack(tree.time, Float32Array);
-    this.support = tree.support ? unpack(tree.support, Float32Array) : null;
+    this.exact = tree.support ? unpack(tree.support, Float32Array) : null;
+    this.transfer = tree.transfer ? unpack(tree.transfer, Float32Array) : null;
+    // What is shown where one number has room.
+    this.support = this.transfer ?? this.exact;
+    this.supportName = this.transfer ? "transfer support" : "support";
     this.nNodes = this.parent.length;
     this.number = unpack(rows.number, Int32Array);
     this.label = unpack(rows.label, Int32Array);
@@ -164,9 +173,19 @@ class Report {
     return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.total[w], "row")}`;
   }
 
-  /** @returns {number} NaN where it is not known */
+  /** Transfer support, or exact support if there is no other. @returns {number} NaN where it is not known */
   supportOf(w) {
     return this.support ? this.support[w] : NaN;
+  }
+
+  /** All supports of a node that are known, each with a name and what it means. */
+  supportsOf(w) {
+    const kinds = [
+      ["Transfer support", this.transfer, MEANING.transfer],
+      ["Exact support", this.exact, MEANING.exact],
+    ];
+    return kinds.filter(([, values]) => values && !Number.isNaN(values[w]))
+      .map(([name, values, meaning]) => ({ name, value: values[w], meaning }));
   }
 
   /** All columns of a range of rows, the most unusual first. */

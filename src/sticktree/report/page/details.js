@@ -34,11 +34,12 @@ class Details {
     } else this.node(selected);
   }
 
-  /** Facts as pairs of a name and a value. */
+  /** Facts as pairs of a name, or a name and its meaning, and a value. */
   facts(pairs) {
     const list = make("dl", { class: "facts" });
     for (const [word, ...said] of pairs) {
-      list.append(make("div", {}, make("dt", {}, word), make("dd", {}, ...said)));
+      const { name, meaning } = typeof word === "string" ? { name: word } : word;
+      list.append(make("div", { title: meaning }, make("dt", {}, name), make("dd", {}, ...said)));
     }
     return list;
   }
@@ -51,10 +52,11 @@ class Details {
     }
     const start = report.start[w];
     const end = start + report.count[w];
-    const support = report.supportOf(w);
     const share = formatShare(report.total[w] / report.total[0]);
     const pairs = [["Rows", `${WHOLE.format(report.total[w])} (${share})`]];
-    pairs.push(["Support", Number.isNaN(support) ? "not known" : support.toFixed(2)]);
+    const supports = report.supportsOf(w);
+    for (const known of supports) pairs.push([known, known.value.toFixed(2)]);
+    if (!supports.length) pairs.push(["Support", "not known"]);
     pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatLevel(report.time[w])]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
     const folded = state.folded.has(w);
@@ -157,7 +159,7 @@ class Details {
       if (k === PATH_FIRST && skipped) list.append(make("li", {}, `… ${skipped} more …`));
       if (k >= PATH_FIRST && k < PATH_FIRST + skipped) continue;
       const support = report.supportOf(w);
-      const note = Number.isNaN(support) || !report.hasChildren[w] ? "" : `support ${support.toFixed(2)}, `;
+      const note = Number.isNaN(support) || !report.hasChildren[w] ? "" : `${report.supportName} ${support.toFixed(2)}, `;
       const when = report.hasChildren[w] ? "parts" : "ends";
       list.append(
         make(

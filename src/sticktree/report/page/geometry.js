@@ -4,21 +4,21 @@ class Geometry {
   /** @param {Report} report */
   constructor(report) {
     this.report = report;
-    this.hide(0);
+    this.hide({ kind: "transfer", least: 0 });
   }
 
   /**
    * Leave out inner nodes with less support; their branches hang on the node above.
-   * @param {number} threshold
+   * @param {{kind: "transfer"|"exact", least: number}} threshold
    */
-  hide(threshold) {
+  hide({ kind, least }) {
     const { parent, nNodes, hasChildren, start, count } = this.report;
     const shown = new Uint8Array(nNodes);
     this.up = new Int32Array(nNodes).fill(-1);
     const sizes = new Int32Array(nNodes + 1);
+    const supports = this.report[kind];
     for (let w = 0; w < nNodes; w++) {
-      const support = this.report.supportOf(w);
-      shown[w] = w === 0 || !hasChildren[w] || !(support < threshold) ? 1 : 0;
+      shown[w] = w === 0 || !hasChildren[w] || !(supports?.[w] < least) ? 1 : 0;
       if (w) {
         this.up[w] = shown[parent[w]] ? parent[w] : this.up[parent[w]];
         if (shown[w]) sizes[this.up[w] + 1]++;

@@ -22,7 +22,10 @@ function fillLegend(state, report) {
   const parts = [list];
   if (report.support) {
     const scale = make("span", { "aria-hidden": "true" });
-    parts.push(make("p", { class: "support-key" }, "support 0 ", scale, " 1"));
+    parts.push(make("p", { class: "support-key" }, `${report.supportName} 0 `, scale, " 1"));
+    const said = [["transfer", report.transfer], ["exact", report.exact]].filter(([, values]) => values);
+    const words = said.map(([kind]) => `${kind}: ${MEANING[kind]}`).join("; ");
+    parts.push(make("p", { id: "support-meaning" }, `Support: ${words}.`));
   }
   const strips = report.class ? "Strips at the right: clusters, then classes." : "";
   if (strips) parts.push(make("p", {}, strips));
@@ -59,11 +62,16 @@ function begin() {
   if (report.class) colourings.class = new Colouring(report, "class");
   const state = new State({
     hovered: -1, selected: 0, row: -1, hoveredRow: -1, cluster: -1, zoomed: 0, moves: 0,
-    mode: "icicle", colouring: colourings.label, threshold: 0, folded: new Set(),
+    threshold: { kind: "transfer", least: 0 },
+    mode: "icicle", colouring: colourings.label, folded: new Set(),
   });
   byId("explore").hidden = false;
   byId("colour-tool").hidden = !report.class;
   byId("threshold-tool").hidden = !report.support;
+  for (const option of [...byId("threshold").options]) {
+    const [kind] = option.value.split(" ");
+    if (kind && !report[kind]) option.remove();
+  }
   const view = new TreeView(byId("tree"), report, geometry, state);
   const pointer = new TreePointer(view);
   const outline = new Outline(byId("outline"), view, pointer);
@@ -106,7 +114,8 @@ function begin() {
     state.set({ colouring: colourings[event.target.value] });
   });
   byId("threshold").addEventListener("change", (event) => {
-    state.set({ threshold: Number(event.target.value) });
+    const [kind, least] = event.target.value.split(" ");
+    state.set({ threshold: { kind: kind || "transfer", least: Number(least ?? 0) } });
   });
   byId("zoom-in").addEventListener("click", () => pointer.magnify(1.5));
   byId("zoom-out").addEventListener("click", () => pointer.magnify(1 / 1.5));

@@ -77,7 +77,7 @@ class Outline {
     const facts = [report.nodeName(v)];
     const support = report.supportOf(v);
     if (report.hasChildren[v]) {
-      if (!Number.isNaN(support)) facts.push(`support ${support.toFixed(2)}`);
+      if (!Number.isNaN(support)) facts.push(`${report.supportName} ${support.toFixed(2)}`);
       facts.push(`parts at level ${formatLevel(report.time[v])}`);
     }
     const { colouring } = this.state;

@@ -164,9 +164,10 @@ function showTip(view, node, at) {
   tip.hidden = node < 0;
   if (node < 0) return;
   const { report } = view;
-  const support = report.supportOf(node);
   const facts = [];
-  if (report.count[node] > 1 && !Number.isNaN(support)) facts.push(`support ${support.toFixed(2)}`);
+  if (report.count[node] > 1) {
+    for (const { name, value } of report.supportsOf(node)) facts.push(`${name.toLowerCase()} ${value.toFixed(2)}`);
+  }
   if (report.hasChildren[node]) facts.push(`parts at level ${formatLevel(report.time[node])}`);
   const lines = report.features(report.start[node], report.start[node] + report.count[node]);
   tip.replaceChildren(

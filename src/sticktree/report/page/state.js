@@ -11,7 +11,7 @@
  * @property {number} moves how often a view was asked for
  * @property {"icicle"|"dendrogram"} mode
  * @property {Colouring} colouring
- * @property {number} threshold least support of branches that are shown
+ * @property {{kind: "transfer"|"exact", least: number}} threshold least support of branches that are shown
  * @property {Set<number>} folded nodes whose branches are hidden
  */
 
