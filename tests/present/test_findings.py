@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from sticktree import DFPMixture, Tree
+from sticktree.posterior.cutting import Cut
 from sticktree.present.findings import Findings
 from sticktree.present.table import number
 from sticktree.present.terminal import drawing, summary
@@ -117,8 +118,9 @@ def test_columns_that_never_change_and_gaps_are_no_trouble():
 def test_many_clusters_show_the_largest():
     frame = pd.DataFrame({"x": np.arange(80.0) ** 3})
     mixture = fit(frame, concentration=20.0)
-    labels = np.minimum(np.arange(80), 70)
-    mixture.fit_ = mixture.fit_.with_summaries(mixture.fit_.summaries() | {"labels": labels})
+    labels = np.minimum(np.arange(80), 70).astype(np.int32)
+    known = {"labels": labels, "cut": Cut(labels, np.zeros(80, dtype=bool))}
+    mixture.fit_ = mixture.fit_.with_summaries(mixture.fit_.summaries() | known)
     text = summary(Findings(mixture.fit_))
     assert "71 clusters" in text
     assert "the largest have 10, 1, 1" in text
