@@ -45,9 +45,9 @@ def hues(labels):
 
 
 # %%
-# **Draws and clusters.** Two draws, coloured by leaf, cut the ring into pieces, each in its own way.
-# On the right ``labels_``: the ring is one cluster, because the pieces of one draw reach over the
-# gaps between those of another.
+# **Draws and clusters.** Two draws, coloured by leaf, cut the ring into pieces, each in its own
+# way. On the right ``labels_``: the ring is one cluster, because the pieces of one draw reach over
+# the gaps between those of another.
 
 draws = mixture.posterior_.draws
 figure, axes = plt.subplots(1, 3, figsize=(10.5, 3.4), layout="constrained")
@@ -58,8 +58,8 @@ panel(axes[2], f"all draws: {mixture.n_clusters_} clusters", hues(mixture.labels
 
 # %%
 # **The walk.** *Step to a random row of your own leaf in a random draw.* The probabilities of steps
-# are a matrix :math:`P`, and its powers say where one is after many: first near by, then anywhere on
-# the ring, and hardly ever elsewhere.
+# are a matrix :math:`P`, and its powers say where one is after many: first near by, then anywhere
+# on the ring, and hardly ever elsewhere.
 
 walk = mixture.fit_.walk
 steps = walk.memberships(np.arange(len(X), dtype=np.int32))  # each row as a cluster of its own: P
@@ -124,8 +124,8 @@ axes[2].plot(*X[strays < 0].T, "o", ms=9, mfc="none", mec=INK, mew=1)
 # %%
 # **The cluster tree.** The walk has a tree as well, ``cluster_tree_``, of which all clusters are
 # cuts: ``cluster(n_clusters=2)`` cuts it higher, ``cluster(n_clusters=4)`` lower. Its times go from
-# 0 to 1; numbers are supports, the share of draws that have exactly this branch. A cluster that
-# draws cover by many leaves is no branch of theirs, so a small support says nothing against it.
+# 0 to 1; numbers are supports, how nearly draws have this branch. A cluster that draws cover by
+# many leaves is no branch of theirs, so a small support says nothing against it.
 
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 plot_dendrogram(mixture.cluster_tree_, labels=mixture.labels_, names=False, ax=ax)

@@ -75,7 +75,7 @@ class Fit:
     sampled : Sampled
         The model, what it was chosen from, and the chains to go on with.
     asked_level : int or None
-        The level of the draws' trees that clusters are to be made from; None leaves it to the draws.
+        The level of the draws' trees that clusters are made from; None leaves it to the draws.
     parameters : dict of str
         The parameters, as text, that must stay the same for the chains to go on.
     stream : Stream or None

@@ -148,7 +148,8 @@ def test_columns_go_by_name_and_in_any_order(run, told):
 def test_rows_may_be_predicted_into_another_number_of_clusters(run, told):
     _, out, _ = told("predict", "run", "flowers.csv", "--n-clusters", "2", "--proba")
     rows = read_csv(out)
-    assert {"p_0", "p_1"} <= set(rows[0]) and "p_2" not in rows[0]
+    assert {"p_0", "p_1"} <= set(rows[0])
+    assert "p_2" not in rows[0]
     _, out, _ = told("evaluate", "run", "--n-clusters", "2", "--json")
     assert json.loads(out)["fit"]["n_clusters"] == 2
     for command in (["predict", "run", "flowers.csv"], ["evaluate", "run"]):
