@@ -158,7 +158,7 @@ class DFPMixture(FittedMixture):
     number_of_clusters_ : NumberOfClusters
         The number of clusters found from parts of the draws, P(k): print it. It is computed when
         asked for.
-    membership_ : float array, shape (n_samples, n_clusters_)
+    membership_ : float array, shape (n_samples, clusters)
         Probability of each row to be in each cluster after a step of the walk; rows sum to 1. See
         :meth:`membership` for other numbers of clusters.
     confidence_ : float array, shape (n_samples,)
