@@ -305,13 +305,20 @@ class Fit:
             labels[fit._strays_of(cut)] = NULL
         return labels
 
+    @cached_property
+    def best_level(self) -> int:
+        """The level of the clusters of least loss: that asked for, or where draws agree best."""
+        if self.asked_level is not None:
+            return self.asked_level
+        return best_level(self.posterior.labelled, self.model.depth, self.whole_tree)
+
     def _of_least_loss(
         self, n_clusters: int | None, level: int | None, loss: Literal["vi", "binder"], nested: bool
     ) -> IntArray:
         if level is None and n_clusters is not None:
             level = self._level_of(check_integer("n_clusters", n_clusters, minimum=1))
         elif level is None:
-            level = best_level(self.posterior.labelled, self.model.depth, self.whole_tree)
+            level = self.best_level
         level = self.checked_level(level)
         labels = flat_clustering(
             labels_at(self.posterior.labelled, level),

@@ -47,14 +47,60 @@ def test_tree_has_a_leaf_for_every_row(mixture):
     assert tree.names is None
 
 
-def test_labels_lose_no_more_than_any_draw(mixture):
+def test_clusters_of_least_loss_lose_no_more_than_any_draw(mixture):
     for level in (1, 2):
         draws = mixture.posterior_.labels(level)
         for loss in ("vi", "binder"):
-            best = expected_loss(mixture.cluster(level, loss=loss), draws, loss)
+            labels = mixture.cluster(method="loss", level=level, loss=loss)
+            best = expected_loss(labels, draws, loss)
             assert best <= min(expected_loss(draw, draws, loss) for draw in draws) + 1e-12
-    np.testing.assert_array_equal(mixture.labels_, mixture.cluster())
-    np.testing.assert_array_equal(mixture.labels_, mixture.cluster(mixture.level_))
+
+
+def test_labels_are_a_cut_of_the_cluster_tree(mixture):
+    labels, tree = mixture.labels_, mixture.cluster_tree_
+    np.testing.assert_array_equal(labels, mixture.cluster())
+    np.testing.assert_array_equal(labels, mixture.cluster(mixture.n_clusters_))
+    branches = {tuple(tree.data_below(node)) for node in range(tree.n_nodes)}
+    for k in range(mixture.n_clusters_):
+        assert tuple(np.flatnonzero(labels == k)) in branches
+    assert (tree.support <= tree.transfer).all()
+    assert np.unique(tree.leaf).size == 40
+    in_order = np.argsort(tree.preorder[tree.leaf])
+    assert (np.diff(labels[in_order]) >= 0).all()
+    parts = mixture.number_of_clusters_
+    assert sum(parts.probability.values()) == pytest.approx(1.0)
+    assert parts.n_chains == 2
+
+
+def test_a_level_is_where_the_walk_steps(mixture, data):
+    other = fit(data, level=1)
+    assert other.level_ == 1
+    np.testing.assert_array_equal(mixture.cluster(level=1), other.labels_)
+    assert not mixture.cluster(level=0).any()
+
+
+def test_new_rows_are_in_the_clusters_of_those_beside_them(mixture, data):
+    for k in (None, 2, 4):
+        proba = mixture.predict_proba(data, n_clusters=k)
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+        labels = mixture.cluster(n_clusters=k)
+        assert proba.shape[1] == labels.max() + 1
+        predicted = mixture.predict(data, n_clusters=k)
+        np.testing.assert_array_equal(predicted, proba.argmax(axis=1))
+        assert (predicted == labels).mean() > 0.9
+    with pytest.raises(ValueError, match="n_clusters must be left out where a level is given"):
+        mixture.predict(data, level=1, n_clusters=2)
+
+
+def test_strays_are_labelled_on_request(data):
+    far = np.concatenate([data, [[60.0, -50.0]]])
+    mixture = fit(far, n_draws=60)
+    labels = mixture.cluster(2, strays="label")
+    assert labels[-1] == -1
+    assert (labels[:-1] >= 0).all()
+    joined = mixture.cluster(2)
+    assert joined.min() == 0
+    np.testing.assert_array_equal(joined[:-1], labels[:-1])
 
 
 @pytest.mark.parametrize("n_clusters", [1, 2, 3, 7, 40])
@@ -65,7 +111,7 @@ def test_clusters_are_as_many_as_asked_for(mixture, n_clusters):
 
 @pytest.mark.parametrize("asked", [{}, {"level": 1}, {"n_clusters": 5}, {"loss": "binder"}])
 def test_nested_clusters_are_branches_of_the_tree(mixture, asked):
-    labels = mixture.cluster(nested=True, **asked)
+    labels = mixture.cluster(method="loss", nested=True, **asked)
     tree = mixture.tree_
     branches = {tuple(tree.data_below(node)) for node in range(tree.n_nodes)}
     for k in range(labels.max() + 1):
@@ -96,14 +142,16 @@ def test_meeting_times_are_means_over_draws(mixture):
     np.testing.assert_allclose(mixture.meeting_times()[off], naive[off], rtol=1e-6)
 
 
-def test_confidence_is_the_share_of_those_who_are_together(mixture):
-    together = mixture.coclustering()
-    for row, label in enumerate(mixture.labels_):
-        others = np.flatnonzero(mixture.labels_ == label)
-        others = others[others != row]
-        if others.size:
-            assert mixture.confidence_[row] == pytest.approx(together[row, others].mean())
-    assert ((mixture.confidence_ >= 0) & (mixture.confidence_ <= 1)).all()
+def test_memberships_are_where_a_step_of_the_walk_leads(mixture):
+    (level,) = mixture.fit_.level_shares
+    draws = mixture.posterior_.labels(level)
+    step = np.mean([(z[:, None] == z) / (z[:, None] == z).sum(axis=0) for z in draws], axis=0)
+    for k in (mixture.n_clusters_, 3):
+        labels = mixture.cluster(k)
+        np.testing.assert_allclose(mixture.membership(k), step @ np.eye(k)[labels], atol=1e-12)
+    found = mixture.membership_
+    np.testing.assert_allclose(found, mixture.membership())
+    np.testing.assert_allclose(mixture.confidence_, found[np.arange(40), mixture.labels_])
 
 
 def test_data_are_the_rows_in_their_units(mixture, data):
@@ -141,8 +189,14 @@ def test_rows_may_be_repeated_or_left_out(data):
     [
         ({"level": 3}, "level must be an integer between 0 and 2, got 3"),
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
-        ({"n_clusters": 41}, "n_clusters must be at most 40, one for each datum, got 41"),
-        ({"loss": "ari"}, 'loss must be "vi" or "binder", got \'ari\''),
+        ({"n_clusters": 41}, "n_clusters must be at most 40: no draw tells more groups of the 40"),
+        ({"n_clusters": 41, "method": "loss"}, "n_clusters must be at most 40, one for each datum"),
+        ({"method": "loss", "loss": "ari"}, 'loss must be "vi" or "binder", got \'ari\''),
+        ({"loss": "vi"}, "loss must be left out unless method=\"loss\", got 'vi'"),
+        ({"nested": True}, 'nested must be left out unless method="loss", got True'),
+        ({"method": "ward"}, 'method must be "walk" or "loss", got \'ward\''),
+        ({"strays": "drop"}, 'strays must be "join" or "label", got \'drop\''),
+        ({"method": "loss", "strays": "label"}, 'strays must be "join" where method="loss"'),
     ],
 )
 def test_wrong_questions_are_named(mixture, asked, message):

@@ -7,6 +7,7 @@ from scipy.spatial.distance import squareform
 
 import sticktree.posterior.walk as module
 from sticktree.posterior import spectrum
+from sticktree.posterior.counting import shared_rows
 from sticktree.posterior.walk import Walk, agreement, level_shares
 from sticktree.posterior.ward import joined, micro_centres, nearest_centre
 
@@ -118,7 +119,7 @@ def test_rows_are_gathered_a_part_at_a_time_to_the_same_groups(monkeypatch):
 def test_numbers_of_rows_that_clusters_share_are_those_of_a_table():
     labels = np.repeat(partitions(seed=4), 2, axis=1)
     profiles = spectrum.Profiles.of(labels, np.full(12, 1 / 12))
-    shared = spectrum.shared_rows(profiles.column, profiles.size, profiles.rows_in.size)
+    shared = shared_rows(profiles.column, profiles.size, profiles.rows_in.size)
     inside = np.zeros((80, profiles.rows_in.size), dtype=int)
     for column in profiles.column.T:
         inside[np.arange(80), column[profiles.of_row]] = 1

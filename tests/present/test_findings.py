@@ -41,6 +41,7 @@ def test_clusters_are_counted_and_described(groups):
     assert [cluster.n_rows for cluster in found.clusters] == sizes
     assert found.sizes == sorted(sizes, reverse=True)
     assert found.result()["strays"] == (groups.cluster(strays="label") == -1).sum()
+    assert len(found.result()["clusters_per_level"]) == found.levels
     for cluster in found.clusters:
         members = groups.labels_ == cluster.number
         assert cluster.confidence == pytest.approx(groups.confidence_[members].mean())
@@ -118,9 +119,10 @@ def test_columns_that_never_change_and_gaps_are_no_trouble():
 def test_many_clusters_show_the_largest():
     frame = pd.DataFrame({"x": np.arange(80.0) ** 3})
     mixture = fit(frame, concentration=20.0)
-    labels = np.minimum(np.arange(80), 70).astype(np.int32)
-    known = {"labels": labels, "cut": Cut(labels, np.zeros(80, dtype=bool))}
-    mixture.fit_ = mixture.fit_.with_summaries(mixture.fit_.summaries() | known)
+    labels = np.minimum(np.arange(80), 70)
+    known = mixture.fit_.summaries() | {"labels": labels}
+    known["cut"] = Cut(labels, np.zeros(80, dtype=bool))
+    mixture.fit_ = mixture.fit_.with_summaries(known)
     text = summary(Findings(mixture.fit_))
     assert "71 clusters" in text
     assert "the largest have 10, 1, 1" in text

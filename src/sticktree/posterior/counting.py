@@ -404,3 +404,20 @@ def _depth_first(parent: IntArray, child: IntArray, sibling: IntArray) -> IntArr
         if w != NULL:
             w = sibling[w]
     return walk[:n]
+
+
+@jit
+def shared_rows(
+    column: IntArray, size: npt.NDArray[np.int64], n_clusters: int
+) -> npt.NDArray[np.int64]:
+    """Return how many rows each pair of clusters shares."""
+    shared = np.zeros((n_clusters, n_clusters), dtype=np.int64)
+    for i in range(column.shape[0]):
+        for s in range(column.shape[1]):
+            a = column[i, s]
+            for r in range(s + 1):
+                shared[a, column[i, r]] += size[i]
+    for a in range(n_clusters):
+        for b in range(a):
+            shared[b, a] = shared[a, b] = shared[a, b] + shared[b, a]
+    return shared

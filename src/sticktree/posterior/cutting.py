@@ -297,14 +297,18 @@ class _Outline:
 
 def _in_order(labels: IntArray, outline: _Outline) -> IntArray:
     """Return clusters numbered as they come in the tree, the larger side of each join first."""
+    eldest = list(range(outline.m))
+    for a, b in outline.below.tolist():
+        eldest.append(min(eldest[a], eldest[b]))
     order, waiting = [], [2 * outline.m - 2]
     while waiting:
         node = waiting.pop()
         if node < outline.m:
             order.append(node)
-            continue
-        a, b = outline.sides(node)
-        waiting += (a, b) if outline.n[a] < outline.n[b] else (b, a)
+        else:
+            waiting += sorted(
+                outline.sides(node), key=lambda side: (outline.n[side], -eldest[side])
+            )
     _, first = np.unique(labels[order], return_index=True)
     rank = np.empty(first.size, dtype=np.int32)
     rank[np.argsort(first)] = np.arange(first.size)

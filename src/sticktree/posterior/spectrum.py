@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.jit import jit
 
 WHOLE = 700  # rows or clusters of which a square matrix is decomposed whole
 DENSE = 2000  # of which it is made, and decomposed in part
@@ -109,6 +108,8 @@ def spectrum(profiles: Profiles) -> tuple[FloatArray, FloatArray]:
     m, n_clusters = profiles.size.size, weight.size
     tall = m > n_clusters
     if tall and n_clusters <= DENSE:
+        from sticktree.posterior.counting import shared_rows
+
         root = np.sqrt(weight)
         shared = shared_rows(profiles.column, profiles.size, n_clusters)
         values, w = _decomposed(shared.astype(np.float64) * root * root[:, None])
@@ -123,23 +124,6 @@ def spectrum(profiles: Profiles) -> tuple[FloatArray, FloatArray]:
             values, w = _largest(b, np.sqrt(profiles.size))
             w = b.T @ w / np.sqrt(values)
     return np.minimum(values, 1.0), np.sqrt(weight)[:, None] * w / np.sqrt(values)
-
-
-@jit
-def shared_rows(
-    column: IntArray, size: npt.NDArray[np.int64], n_clusters: int
-) -> npt.NDArray[np.int64]:
-    """Return how many rows each pair of clusters shares."""
-    shared = np.zeros((n_clusters, n_clusters), dtype=np.int64)
-    for i in range(column.shape[0]):
-        for s in range(column.shape[1]):
-            a = column[i, s]
-            for r in range(s + 1):
-                shared[a, column[i, r]] += size[i]
-    for a in range(n_clusters):
-        for b in range(a):
-            shared[b, a] = shared[a, b] = shared[a, b] + shared[b, a]
-    return shared
 
 
 def _decomposed(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:

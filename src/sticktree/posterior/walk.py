@@ -214,9 +214,8 @@ class Walk:
 
     def tree_of(self, groups: Groups, t: float = STEPS) -> WardTree:
         """Return Ward's tree of groups of rows."""
-        with one_thread():
-            points = self._after(groups.vectors, t)
-            return WardTree(groups.of_row, joined(points, groups.size), points, groups.size)
+        points = self._after(groups.vectors, t)
+        return WardTree(groups.of_row, joined(points, groups.size), points, groups.size)
 
     # ---- a step ----------------------------------------------------------------------------------
 

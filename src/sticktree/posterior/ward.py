@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.jit import jit
 
 N_STEPS = 8  # of Lloyd's algorithm
 
@@ -94,60 +93,15 @@ def joined(points: FloatArray, size: npt.NDArray[np.number]) -> FloatArray:
 
     Chains of nearest neighbours find the joins in O(m²), out of order.
     """
+    from sticktree.posterior.linking import ward_joins
+
     m = len(points)
     if m < 2:
         return np.empty((0, 4))
     left, right = np.empty(m - 1, dtype=np.int64), np.empty(m - 1, dtype=np.int64)
     cost = np.empty(m - 1)
-    _join(points.astype(np.float64), size.astype(np.float64), left, right, cost)
+    ward_joins(points.astype(np.float64), size.astype(np.float64), left, right, cost)
     return _in_order(left, right, cost, size)
-
-
-@jit
-def _join(
-    centre: FloatArray,
-    n: FloatArray,
-    left: npt.NDArray[np.int64],
-    right: npt.NDArray[np.int64],
-    cost: FloatArray,
-) -> None:
-    """Fill in the joins of points, each side known by its point of least number."""
-    m, d = centre.shape
-    active = np.ones(m, dtype=np.bool_)
-    chain = np.empty(m, dtype=np.int64)
-    length = 0
-    for k in range(m - 1):
-        if length == 0:
-            first = 0
-            while not active[first]:
-                first += 1
-            chain[0], length = first, 1
-        while True:
-            last = chain[length - 1]
-            before = chain[length - 2] if length > 1 else -1
-            nearest, least, least_before = -1, np.inf, np.inf
-            for j in range(m):
-                if not active[j] or j == last:
-                    continue
-                gap = 0.0
-                for e in range(d):
-                    gap += (centre[j, e] - centre[last, e]) ** 2
-                added = gap * (n[j] * n[last] / (n[j] + n[last]))
-                if j == before:
-                    least_before = added
-                if added < least:
-                    nearest, least = j, added
-            if before >= 0 and least_before <= least:
-                break  # ties go to the one before: or the chain would go round
-            chain[length] = nearest
-            length += 1
-        length -= 2
-        kept, gone = min(last, before), max(last, before)
-        left[k], right[k], cost[k] = kept, gone, least_before
-        total = n[kept] + n[gone]
-        for e in range(d):
-            centre[kept, e] = (n[kept] * centre[kept, e] + n[gone] * centre[gone, e]) / total
-        n[kept], active[gone] = total, False
 
 
 def _in_order(
