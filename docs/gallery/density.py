@@ -25,10 +25,10 @@ mixture = DFPMixture(
 ).fit(X)
 
 # %%
-# On the left the rows, coloured by the flat clusters of least expected loss; in the middle the
-# consensus tree, with the share of draws that have a branch where that is not nearly all; on the
-# right the smallest regions that hold 50, 80, 95 and 99 % of the predictive density. The density
-# averages over all draws, so it is smooth where they disagree.
+# On the left the rows, coloured by cluster; in the middle the consensus tree, with the share of
+# draws that have a branch where that is not nearly all; on the right the smallest regions that hold
+# 50, 80, 95 and 99 % of the predictive density. The density averages over all draws, so it is
+# smooth where they disagree.
 
 figure_density(mixture, resolution=150)
 

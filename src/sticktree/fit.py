@@ -75,7 +75,7 @@ class Fit:
     sampled : Sampled
         The model, what it was chosen from, and the chains to go on with.
     asked_level : int or None
-        The level of the flat clusters that was asked for; None leaves it to the draws.
+        The level of the draws' trees that clusters are made from; None leaves it to the draws.
     parameters : dict of str
         The parameters, as text, that must stay the same for the chains to go on.
     stream : Stream or None
@@ -259,7 +259,7 @@ class Fit:
         return {}
 
     def flat(self, level: int) -> IntArray:
-        """Return the flat clusters of the data at a level, which are known from then on."""
+        """Return the clusters of least loss of the data at a level, known from then on."""
         if level not in self._flat:
             draws = labels_at(self.posterior.labelled, level)
             self._flat[level] = flat_clustering(draws, tree=self.whole_tree)
@@ -442,7 +442,7 @@ class Fit:
         )
 
     def memberships(self, x: FloatArray, levels: list[int]) -> list[FloatArray]:
-        """Return the probability of new rows to be with each flat cluster, level by level."""
+        """Return the probability of new rows to be in each cluster of least loss, by level."""
         return self._memberships(x, {level: self.flat(level) for level in levels})
 
     def _memberships(self, x: FloatArray, clusters: dict[int, IntArray]) -> list[FloatArray]:
@@ -450,7 +450,7 @@ class Fit:
         return used.memberships(x, clusters)
 
     def n_clusters(self, level: int | None = None, n_clusters: int | None = None) -> int:
-        """Return the number of clusters, or of flat clusters at a level."""
+        """Return the number of clusters, or of those of least loss at a level."""
         if level is None:
             return self.cut_into(n_clusters).n_clusters
         return int(self.flat(level).max()) + 1

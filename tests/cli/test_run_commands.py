@@ -145,6 +145,22 @@ def test_columns_go_by_name_and_in_any_order(run, told):
     assert "id" not in first
 
 
+def test_rows_may_be_predicted_into_another_number_of_clusters(run, told):
+    _, out, _ = told("predict", "run", "flowers.csv", "--n-clusters", "2", "--proba")
+    rows = read_csv(out)
+    assert {"p_0", "p_1"} <= set(rows[0])
+    assert "p_2" not in rows[0]
+    _, out, _ = told("evaluate", "run", "--n-clusters", "2", "--json")
+    assert json.loads(out)["fit"]["n_clusters"] == 2
+    for command in (["predict", "run", "flowers.csv"], ["evaluate", "run"]):
+        code, _, err = told(*command, "--n-clusters", "2", "--level", "1")
+        assert code == 2
+        assert "argument --level: not allowed with argument --n-clusters" in err
+        code, _, err = told(*command, "--n-clusters", "0")
+        assert code == 2
+        assert "--n-clusters must be an integer of at least 1, got 0" in err
+
+
 def test_gaps_are_filled(run, told):
     (run.parent / "new.csv").write_text("länge,width (cm)\n8.25,?\n,0\n")
     code, out, _ = told("predict", "run", "new.csv", "--impute", "--missing", "?")
@@ -240,18 +256,34 @@ def test_other_flat_clusters(run, told):
         rows = read_csv(told("cluster", "run", "--n-clusters", k)[1])
         assert len({row["cluster"] for row in rows}) == k
     assert list(rows[0]) == ["row", "id", "label", "cluster"]
-    rows = read_csv(told("cluster", "run", "--level", "2")[1])
+    estimator = RunFolder.open(run).estimator
     written = read_csv(run / "clusters.csv")
-    assert [row["cluster"] for row in rows] == [row["level_2"] for row in written]
-    assert told("cluster", "run", "--loss", "binder", "-o", "c.csv")[0] == 0
+    for options, expected in (
+        ([], estimator.labels_),
+        (["--strays", "label"], estimator.cluster(strays="label")),
+        (["--level", "2"], estimator.cluster(level=2)),
+        (["--method", "loss", "--level", "2"], [int(row["level_2"]) for row in written]),
+    ):
+        rows = read_csv(told("cluster", "run", *options)[1])
+        assert [int(row["cluster"]) for row in rows] == list(expected)
+    assert told("cluster", "run", "--method", "loss", "--loss", "binder", "-o", "c.csv")[0] == 0
     for options, message in (
         (["--n-clusters", "31"], "--n-clusters must be at most 30, the number of rows, got 31"),
         (["--n-clusters", "0"], "--n-clusters must be an integer of at least 1, got 0"),
         (["--level", "-1"], "--level must be an integer from 0 to 3, got -1"),
+        (["--loss", "vi"], "--loss must be left out unless --method loss is given, got vi"),
+        (["--method", "loss", "--strays", "label"], "which knows no strays, got label"),
+        (["--method", "lost"], "invalid choice: 'lost'"),
     ):
         code, _, err = told("cluster", "run", *options)
         assert code == 2
         assert message in err
+
+
+def test_more_clusters_than_draws_tell_apart_are_refused(run, told):
+    code, _, err = told("cluster", "run", "--level", "1", "--n-clusters", "30")
+    assert code == 2
+    assert re.search(r"--n-clusters must be at most \d+: no draw tells more groups", err)
 
 
 # ---- markers -------------------------------------------------------------------------------------

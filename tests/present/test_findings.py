@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from sticktree import DFPMixture, Tree
 from sticktree.posterior.cutting import Cut
@@ -39,12 +40,13 @@ def test_clusters_are_counted_and_described(groups):
     sizes = np.bincount(groups.labels_).tolist()
     assert [cluster.n_rows for cluster in found.clusters] == sizes
     assert found.sizes == sorted(sizes, reverse=True)
+    assert found.result()["strays"] == (groups.cluster(strays="label") == -1).sum()
     assert len(found.result()["clusters_per_level"]) == found.levels
     for cluster in found.clusters:
         members = groups.labels_ == cluster.number
         assert cluster.confidence == pytest.approx(groups.confidence_[members].mean())
-        mean = groups.data_[members, 1].mean()
-        if abs(mean) > 4:
+        mean, spread = groups.data_[members, 1].mean(), groups.data_[members, 1].std()
+        if abs(mean) > 4 and spread < 3:  # of one group
             words = f"high {number(mean)} ({'low' if mean < 0 else 'high'})"
             assert words in [trait.brief() for trait in cluster.traits]
     assert sum(sum(cluster.classes.values()) for cluster in found.clusters) == 29
@@ -58,6 +60,21 @@ def test_the_drawing_has_the_branches_with_support(groups):
     shown = groups.tree_.distinct()
     assert len(tree.splitlines()) == int((shown.n_children > 0).sum())
     assert "datum" not in tree
+
+
+@pytest.mark.parametrize(
+    ("n_strays", "words"),
+    [(0, "3 clusters: 10, 10, 10 rows"), (1, "; 1 row is a stray"), (4, "; 4 rows are strays")],
+)
+def test_strays_are_counted_in_words(n_strays, words, groups):
+    labels = np.repeat([0, 1, 2], 10)
+    known = groups.fit_.summaries() | {"labels": labels}
+    fit = groups.fit_.with_summaries(known)
+    vars(fit)["strays"] = np.arange(30) < n_strays
+    assert Findings(fit).sizes_in_words.endswith(words)
+    mixture = clone(groups)
+    mixture.fit_ = fit
+    assert ("apart from the rest of" in build_report(mixture)) == (n_strays > 0)
 
 
 def test_a_drawing_without_transfer_support_has_what_most_draws_have(groups):

@@ -176,6 +176,7 @@ def fitted(posterior, clusters=0.98, **changes):
         "posterior": posterior,
         "tree": sample_consensus(30),
         "labels": np.repeat([0, 1, 2], [5, 20, 5]),
+        "strays": np.arange(30) < 2,
         "depth": 3,
         "level": 2,
         "model": SimpleNamespace(depth=2, covariance_type="full", leaf_noise="shared"),
@@ -207,7 +208,7 @@ def test_the_diagram_of_scikit_learn_stays_and_a_summary_follows(posterior):
 def test_the_summary_says_what_was_found(posterior):
     page = Page(html_of_fit(fitted(posterior)))
     assert_inert(page)
-    assert "3 clusters at level 2, the last: 20, 5, 5 rows" in page.text
+    assert "3 clusters: 20, 5, 5 rows; 2 rows are strays" in page.text
     assert "depth 3, the same noise at all leaves, full covariance" in page.text
     assert "The density is settled (two halves of the chains" in page.text
     assert "30 data" in page.text

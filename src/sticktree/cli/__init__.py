@@ -30,7 +30,7 @@ COMMANDS = {
     "plot": ("sticktree.cli.show:PLOT", "pictures of the tree, the rows and the chains"),
     "export": ("sticktree.cli.show:EXPORT", "the tree for other programs"),
     "evaluate": ("sticktree.cli.predict:EVALUATE", "how good a run is: labels, test rows"),
-    "cluster": ("sticktree.cli.predict:CLUSTER", "other flat clusters from the same fit"),
+    "cluster": ("sticktree.cli.predict:CLUSTER", "other clusters from the same fit"),
     "markers": ("sticktree.cli.predict:MARKERS", "what makes each cluster, as a table"),
     "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
     "demo": (

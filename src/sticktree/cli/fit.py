@@ -39,7 +39,8 @@ LONG_BYTES = 1_000_000  # of a file that takes a second to read
 
 FIT_EPILOG = """\
 The folder gets plain files:
-  clusters.csv     every row: its cluster, how certain that is, and its cluster at every level
+  clusters.csv     every row: its cluster, how certain that is, and the one of least loss at each
+                   level of the tree
   markers.csv      what makes each cluster: every column of it against all other rows
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import check_integer
@@ -27,11 +28,11 @@ PREDICT_EPILOG = """\
 The table has a line for each row: its number from 0, its name if the file has the column that
 named the rows of the fit, the most probable cluster, the probability of that cluster, and the log
 density of the row in its own units. Columns are matched by name; others are ignored. Values may be
-missing.
+missing. Clusters are those of the fit, unless --n-clusters or --level asks for others.
 
 examples:
     sticktree predict run new.csv -o predicted.csv
-    sticktree predict run new.csv --level 1
+    sticktree predict run new.csv --n-clusters 3
     sticktree predict run new.csv --proba -o -
     sticktree predict run gaps.csv --impute -o filled.csv
 """
@@ -42,12 +43,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("data", help="a file of rows like those of the fit; - is standard input")
     add_output(parser)
-    parser.add_argument(
-        "--level",
-        type=int,
-        metavar="L",
-        help="level of the tree whose clusters are meant [that of the fit]",
-    )
+    _add_which_clusters(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--proba", action="store_true", help="add the probability of every cluster")
     what.add_argument(
@@ -56,11 +52,30 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add_reading(parser)
 
 
+def _add_which_clusters(parser: argparse.ArgumentParser) -> None:
+    """Add the options that ask for other clusters than those of the fit."""
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--n-clusters",
+        type=int,
+        metavar="K",
+        help="number of clusters that the cluster tree is cut into [that of the fit]",
+    )
+    which.add_argument(
+        "--level",
+        type=int,
+        metavar="L",
+        help="the clusters of least loss at this level of the draws' trees instead, which "
+        "clusters.csv has as level_L",
+    )
+
+
 def run_predict(options: argparse.Namespace) -> None:
     """Predict and write."""
     path = check_file(options.output, overwrite=options.overwrite)
     folder = RunFolder.open(options.folder)
     level = _check_level(folder, options.level)
+    _check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
     table, frame = _new_rows(folder, options.data, options)
     columns: dict[str, Any] = {"row": range(len(frame))}
     name = folder.record["columns"]["id"]
@@ -78,7 +93,8 @@ def _answers(
     if options.impute:
         filled: Any = estimator.impute(frame)
         return {column: filled[column].tolist() for column in filled}
-    probability = estimator.predict_proba(frame, level)
+    with _named_as_options():
+        probability = estimator.predict_proba(frame, level, options.n_clusters)
     columns = {
         "cluster": probability.argmax(axis=1).tolist(),
         "probability": _digits(probability.max(axis=1)),
@@ -87,6 +103,17 @@ def _answers(
     if options.proba:
         columns |= {f"p_{k}": _digits(probability[:, k]) for k in range(probability.shape[1])}
     return columns
+
+
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """Let errors about numbers of clusters name the option."""
+    try:
+        yield
+    except ParameterError as error:
+        if error.name != "n_clusters":
+            raise
+        raise error.renamed("--n-clusters") from None
 
 
 def _check_level(folder: RunFolder, level: int | None) -> int | None:
@@ -130,12 +157,16 @@ PREDICT = Command(
 # ---- cluster -------------------------------------------------------------------------------------
 
 CLUSTER_EPILOG = """\
-The result is the flat clustering of least expected loss: its mean distance to the clusterings of
-the draws is the least.
+walk  cuts the cluster tree: rows are together if chains of draws in which they share a branch
+      connect them, so that a bent cluster is one though draws cover it by many branches. Small
+      branches apart from all clusters are strays, which join the nearest cluster or get -1
+loss  is the clustering whose mean distance to those of the draws is the least; it is as fine as
+      they are
 
 examples:
     sticktree cluster run --n-clusters 3
-    sticktree cluster run --level 1 --loss binder -o coarse.csv
+    sticktree cluster run --strays label -o with-strays.csv
+    sticktree cluster run --method loss --level 1 --loss binder -o coarse.csv
 """
 
 
@@ -144,19 +175,34 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     add_output(parser)
     parser.add_argument(
-        "--n-clusters", type=int, metavar="K", help="number of clusters [the one of least loss]"
+        "--n-clusters",
+        type=int,
+        metavar="K",
+        help="number of clusters [that of the fit; with --method loss, that of least loss]",
+    )
+    parser.add_argument(
+        "--method",
+        choices=["walk", "loss"],
+        default="walk",
+        help="how clusters are made from the draws, see below [walk]",
+    )
+    parser.add_argument(
+        "--strays",
+        choices=["join", "label"],
+        default="join",
+        help="whether strays join the nearest cluster, or are labelled -1 [join]",
     )
     parser.add_argument(
         "--level",
         type=int,
         metavar="L",
-        help="level of the tree whose clusters are meant [that of the fit]",
+        help="level of the draws' trees that the walk steps in [that of the fit]; with --method "
+        "loss, the one whose clusters are meant [the one on which the draws agree best]",
     )
     parser.add_argument(
         "--loss",
         choices=["vi", "binder"],
-        default="vi",
-        help="the loss: variation of information, or Binder's [vi]",
+        help="with --method loss: variation of information, or Binder's loss [vi]",
     )
 
 
@@ -167,9 +213,14 @@ def run_cluster(options: argparse.Namespace) -> None:
     level = _check_level(folder, options.level)
     n_rows = folder.record["data"]["rows"]
     _check_n_clusters(options.n_clusters, n_rows)
-    with saying("looking for the clusters of least loss"):
+    _check_method(options)
+    with saying("looking for clusters"), _named_as_options():
         labels = folder.estimator.cluster(
-            level=level, n_clusters=options.n_clusters, loss=options.loss
+            options.n_clusters,
+            method=options.method,
+            strays=options.strays,
+            level=level,
+            loss=options.loss,
         )
     columns: dict[str, Any] = {"row": range(n_rows)}
     for name, words in (("id", folder.ids), ("label", folder.labels)):
@@ -177,6 +228,16 @@ def run_cluster(options: argparse.Namespace) -> None:
             columns[name] = ["" if word is None else word for word in words]
     columns["cluster"] = labels.tolist()
     write_text(csv_pieces(columns), path)
+
+
+def _check_method(options: argparse.Namespace) -> None:
+    """Raise if an option is given that the method has no use for."""
+    if options.method == "walk" and options.loss is not None:
+        expected = "left out unless --method loss is given"
+        raise ParameterError("--loss", options.loss, expected, shown=options.loss)
+    if options.method == "loss" and options.strays == "label":
+        expected = "join, or left out, where --method is loss, which knows no strays"
+        raise ParameterError("--strays", options.strays, expected, shown=options.strays)
 
 
 def _check_n_clusters(n_clusters: int | None, n_rows: int) -> None:
@@ -189,7 +250,7 @@ def _check_n_clusters(n_clusters: int | None, n_rows: int) -> None:
 
 
 CLUSTER = Command(
-    "Cut the tree of a run into flat clusters: a given number of them, or those of a level.",
+    "Cut the cluster tree of a run into flat clusters: a given number, or as many as there are.",
     add_cluster,
     run_cluster,
     CLUSTER_EPILOG,
@@ -258,15 +319,15 @@ MARKERS = Command(
 EVALUATE_EPILOG = """\
 What is printed depends on what is given:
   always       leave-one-out log density of the rows of the fit, in their units
-  labels       purity of the tree; adjusted Rand index, normalised mutual information and variation
-               of information of the flat clusters. Labels are those of fit --label, or a column of
-               the data file that is named here
+  labels       purity of the consensus tree and of the cluster tree; adjusted Rand index, normalised
+               mutual information and variation of information of the flat clusters. Labels are
+               those of fit --label, or a column of the data file that is named here
   test rows    their mean log density, and their clusters against their labels
 
 examples:
     sticktree evaluate run
     sticktree evaluate run --test test.csv --label species
-    sticktree evaluate run --level 1 --json
+    sticktree evaluate run --n-clusters 3 --json
 """
 WORDS = {
     "loo": "leave-one-out log density per row",
@@ -275,6 +336,8 @@ WORDS = {
     "loo_models": "  models that it is averaged over",
     "purity_pairs": "dendrogram purity, over pairs of a class",
     "purity_leaves": "dendrogram purity, by leaves",
+    "cluster_tree_purity_pairs": "  of the cluster tree, over pairs",
+    "cluster_tree_purity_leaves": "  of the cluster tree, by leaves",
     "ari": "adjusted Rand index",
     "nmi": "normalised mutual information",
     "vi": "variation of information, in nats",
@@ -294,9 +357,7 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--label", metavar="COLUMN", help="the column with known classes [that of the fit]"
     )
-    parser.add_argument(
-        "--level", type=int, metavar="L", help="level of the flat clusters [that of the fit]"
-    )
+    _add_which_clusters(parser)
     parser.add_argument("--json", action="store_true", help="print it as JSON")
     add_reading(parser)
 
@@ -305,14 +366,16 @@ def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     folder = RunFolder.open(options.folder)
     level = _check_level(folder, options.level)
+    _check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
     if options.test is None:
         given = [name for name in READING if getattr(options, name) is not None]
         if given:
             raise ValueError(f"--{given[0]} is for the file of --test, which is not given")
-    with saying("computing densities and agreement"):
+    with saying("computing densities and agreement"), _named_as_options():
         test = None if options.test is None else _test(folder, options, level)
         labels = _labels(folder, options)
-        result: dict[str, Any] = {"fit": {**_loo(folder), **_agreement(folder, labels, level)}}
+        agreement = _agreement(folder, labels, level, options.n_clusters)
+        result: dict[str, Any] = {"fit": {**_loo(folder), **agreement}}
     if test is not None:
         result["test"] = test
     if options.json:
@@ -366,9 +429,12 @@ def _loo(folder: RunFolder) -> dict[str, Any]:
 
 
 def _agreement(
-    folder: RunFolder, labels: Sequence[str | None] | None, level: int | None
+    folder: RunFolder,
+    labels: Sequence[str | None] | None,
+    level: int | None,
+    n_clusters: int | None,
 ) -> dict[str, Any]:
-    """Compare the tree and its flat clusters with labels; rows without one do not count."""
+    """Compare trees and flat clusters with labels; rows without one do not count."""
     if labels is None:
         return {}
     import numpy as np
@@ -376,7 +442,7 @@ def _agreement(
     from sticktree.metrics import dendrogram_purity
 
     estimator = folder.estimator
-    found: Any = estimator.labels_
+    found: Any = estimator.cluster(n_clusters)
     if level is not None:
         found = folder.by_level[level - 1] if level else np.zeros_like(found)
     result = _flat(labels, found)
@@ -384,8 +450,10 @@ def _agreement(
     known = [label for label in of_tree if label is not None]
     if len(set(known)) == len(known):  # no two rows of one class
         return result
+    trees = {"purity": estimator.tree_, "cluster_tree_purity": estimator.cluster_tree_}
     purity = {
-        f"purity_{weighting}": dendrogram_purity(estimator.tree_, of_tree, weighting=weighting)
+        f"{name}_{weighting}": dendrogram_purity(tree, of_tree, weighting=weighting)
+        for name, tree in trees.items()
         for weighting in ("pairs", "leaves")
     }
     return purity | result
@@ -431,7 +499,7 @@ def _test(folder: RunFolder, options: argparse.Namespace, level: int | None) -> 
         "density_se": float(density.std(ddof=1)) / math.sqrt(n_rows) if n_rows > 1 else math.inf,
     }
     if labels is not None:
-        result |= _flat(labels, folder.estimator.predict(frame, level))
+        result |= _flat(labels, folder.estimator.predict(frame, level, options.n_clusters))
     return result
 
 

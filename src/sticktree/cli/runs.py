@@ -52,6 +52,7 @@ RESULTS = (
     "model",
     "level",
     "levels",
+    "strays",
     "clusters_per_level",
     "agree",
     "convergence",
@@ -162,7 +163,7 @@ class RunFolder:
 
     @property
     def by_level(self) -> list[npt.NDArray[np.int64]]:
-        """The flat clusters at levels 1 to the last."""
+        """The clusters of least loss at levels 1 to the last."""
         levels = range(1, self.record["result"]["levels"] + 1)
         return [np.array(self.clusters[f"level_{k}"], dtype=np.int64) for k in levels]
 

@@ -253,7 +253,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         rows : array of int or None, default=None
             The rows of the fit to compare; None is all.
         level : int or None, default=None
-            Level of the tree; None is that of ``labels_``.
+            Level of the draws' trees; None is ``level_``.
         """
         check_is_fitted(self)
         return self.fit_.coclustering(rows, level)

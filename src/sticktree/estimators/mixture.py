@@ -111,9 +111,10 @@ class DFPMixture(FittedMixture):
         answers from the chosen model alone, as trees and clusters always do. It can be changed
         after the fit.
     level : int or None, default=None
-        The level of the tree whose clusters are reported. They are ``labels_``, and predicted for
-        other rows. None is the level on whose clusters the draws agree best, by the expected
-        adjusted Rand index.
+        The level of the draws' trees that clusters are made from. It is where the walk steps, whose
+        clusters are ``labels_`` and are predicted for other rows. None is the deepest level with at
+        most 4 √N branches on average; where the next has less than twice as many, some steps are
+        taken there.
     n_jobs : int or None, default=None
         Threads that run chains. None uses one for each chain, as far as there are cores. Draws do
         not depend on it.
@@ -145,15 +146,27 @@ class DFPMixture(FittedMixture):
         The consensus of all draws: a tree of the rows, with the mean level at which those below
         each node meet as its time, its posterior probability as its support, and its transfer
         support.
-    level_ : int
-        The level of the flat clusters.
+    cluster_tree_ : Tree
+        The tree of the posterior walk, which steps from a row to a random one of its own branch in
+        a random draw. Rows that steps connect soon are near; times go from 0 at the root to 1.
+        Its cuts are the clusters.
     labels_ : int array, shape (n_samples,)
-        Flat clusters at ``level_`` that minimise the posterior expected variation of information,
-        numbered in the order of the tree; see :meth:`cluster` for others.
+        The cut of ``cluster_tree_`` into the number of clusters that lasts longest as the walk goes
+        on, numbered in the order of that tree; see :meth:`cluster` for others.
+    n_clusters_ : int
+        How many clusters ``labels_`` has.
+    number_of_clusters_ : NumberOfClusters
+        The number of clusters found from parts of the draws, P(k): print it. It is computed when
+        asked for.
+    membership_ : float array, shape (n_samples, clusters)
+        Probability of each row to be in each cluster after a step of the walk; rows sum to 1. See
+        :meth:`membership` for other numbers of clusters.
     confidence_ : float array, shape (n_samples,)
-        Posterior probability of each row to be with the others of its cluster.
-        Of more than 2,000,000 rows, ``tree_``, ``level_``, ``labels_`` and ``confidence_`` are
-        computed when one of them is first asked for.
+        Probability of each row to be in its own cluster after a step of the walk.
+        Of more than 2,000,000 rows, ``tree_``, ``cluster_tree_``, ``labels_`` and ``confidence_``
+        are computed when one of them is first asked for.
+    level_ : int
+        The level of the draws' trees that the walk steps in most often.
     diagnosis_ : Diagnosis
         Whether density, clusters and details of the tree are settled; R-hat and effective sample
         sizes.

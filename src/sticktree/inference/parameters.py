@@ -275,8 +275,8 @@ PARAMETERS = {parameter.name: parameter for parameter in (
               "whether densities are of all models that predict well, or of the best one",
               "averaging", None, "stack, by weights that predict best", changes_draws=False),
     Parameter("level", None, _later("int or None", "whole"),  # see check_level
-              "the level of the tree whose clusters are reported", "level", "L",
-              "the one on which the draws agree best", changes_draws=False),
+              "the level of the draws' trees that clusters are made from", "level", "L",
+              "the deepest with at most about 4 √N branches", changes_draws=False),
     Parameter("n_jobs", None, _whole(1, optional=True, also=-1),
               "threads that run chains", "jobs", "N",
               "one for each chain, as far as there are cores", changes_draws=False),

@@ -75,7 +75,7 @@ class Cluster:
     number, n_rows : int
         Its number, and how many rows it has.
     confidence : float
-        Mean posterior probability that a row of it is with the others of it.
+        Mean probability of its rows to be in it after a step of the walk; see ``confidence_``.
     traits : list of Trait
         In what columns it differs most from all other rows.
     classes : dict of int
@@ -101,7 +101,7 @@ class Findings:
     classes : sequence, length n_samples, or None, default=None
         Known classes of its rows, None where they are not known.
     by_level : sequence of int arrays, optional
-        The flat clusters at levels 1 to the last, if they are known already.
+        The clusters of least loss at levels 1 to the last, if they are known already.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Findings:
 
     @property
     def level(self) -> int:
-        """The level of the flat clusters."""
+        """The level of the draws' trees that the walk steps in most often."""
         return self.fit.level
 
     @property
@@ -184,7 +184,7 @@ class Findings:
 
     @cached_property
     def by_level(self) -> list[npt.NDArray[Any]]:
-        """The flat clusters at levels 1 to the last."""
+        """The clusters of least loss at levels 1 to the last."""
         levels = range(1, self.levels + 1)
         return [self.fit.cluster(method="loss", level=level) for level in levels]
 
@@ -194,16 +194,23 @@ class Findings:
         sizes = np.bincount(self.fit.labels)
         return sorted(sizes[sizes > 0].tolist(), reverse=True)
 
+    @cached_property
+    def n_strays(self) -> int:
+        """How many rows are strays, apart from the cluster that they are nearest to."""
+        return int(np.count_nonzero(self.fit.strays))
+
     @property
     def sizes_in_words(self) -> str:
-        """How many clusters there are at which level, and how large they are."""
+        """How many clusters there are, how large they are, and how many rows are strays."""
         shown = ", ".join(f"{size:,}" for size in self.sizes[:SIZES_SHOWN])
         if len(self.sizes) > SIZES_SHOWN:
             shown = f"the largest have {shown} rows"
         else:
             shown += " row" if self.sizes == [1] else " rows"
-        last = ", the last" if self.level == self.levels else ""
-        return f"{many(len(self.sizes), 'cluster')} at level {self.level}{last}: {shown}"
+        strays = ""
+        if self.n_strays:
+            strays = f"; {many(self.n_strays, 'row is a stray', 'rows are strays')}"
+        return f"{many(len(self.sizes), 'cluster')}: {shown}{strays}"
 
     @cached_property
     def markers(self) -> Markers:
@@ -267,6 +274,7 @@ class Findings:
             "model": self.model,
             "level": self.level,
             "levels": self.levels,
+            "strays": self.n_strays,
             "clusters_per_level": [int(labels.max()) + 1 for labels in self.by_level],
             "clusters": [
                 {

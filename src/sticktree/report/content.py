@@ -150,10 +150,15 @@ def _summary(found: Findings) -> str:
     sure = float(np.mean(found.fit.confidence))
     sentences = [
         f"{many(found.n_rows, 'row')} with {columns} {'falls' if found.n_rows == 1 else 'fall'} "
-        f"into {clusters} at level {found.level} of the tree.",
-        f"On average a row is with the others of its cluster with probability {sure:.2f}.",
+        f"into {clusters}.",
+        "A random row of the same branch in a random draw is of the same cluster with probability "
+        f"{sure:.2f} on average, the mean confidence.",
         f"The model: {found.model}.",
     ]
+    if found.n_strays:
+        words = many(found.n_strays, "row is a stray", "rows are strays")
+        whose = "its" if found.n_strays == 1 else "their"
+        sentences.insert(1, f"{words}, apart from the rest of {whose} cluster.")
     outside = found.n_rows - found.in_tree.size
     if outside:
         were = "has weight 0 and is" if outside == 1 else "have weight 0 and are"
