@@ -87,6 +87,12 @@ class Fitted:
     def cluster(self, n_clusters):
         return np.array([0, 0, 1, 1, 1, 1]) if n_clusters == 2 else np.arange(6) // 2
 
+    def membership(self, n_clusters):
+        found = self.cluster(n_clusters)
+        shares = np.repeat((1 - self.confidence_)[:, None] / (n_clusters - 1), n_clusters, axis=1)
+        shares[np.arange(6), found] = self.confidence_
+        return shares
+
 
 def test_a_mixture_is_scored_by_all_that_it_says_and_the_best_reference_counts():
     first, second = np.array([1, 1, 1, 2, 2, 2]), np.array([1, 1, 2, 2, 3, 3])

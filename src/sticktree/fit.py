@@ -231,7 +231,7 @@ class Fit:
         terminal is told; None asks the terminal.
         """
         most = AT_ONCE if most is None else most
-        names = SUMMARIES if self.training.n_data <= most else SUMMARIES[:1]
+        names = SUMMARIES if self.training.n_data <= most else ("diagnosis",)
         with showing(progress) as line:
             line.say(f"finding what {len(self.posterior):,} draws agree on", len(names))
             for name in names:
@@ -343,10 +343,11 @@ class Fit:
     def markers(self, labels: Any = None, n_top: int | None = None) -> Markers:
         """Return what makes each cluster; see :meth:`sticktree.DFPMixture.markers`."""
         training = self.training
-        if labels is None:
+        if labels is None and self.posterior.labelled:
             membership: npt.NDArray[Any] = self.membership
             clusters: list[Any] = list(range(self.cut.n_clusters))
-        else:
+        else:  # without draws that have kept where rows sit, there are clusters but no memberships
+            labels = self.labels if labels is None else labels
             membership, clusters = coded_labels(labels, training.n_rows)
         table = ReadableTable.of(self.columns, *training.at_hand())
         weights = np.bincount(training.rows, minlength=training.n_rows)
