@@ -466,7 +466,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         check_is_fitted(self)
         given, scaling = read_rows(self, X).values, self.fit_.training.scaling
         x = scaling.standardised(given)
-        compile_for_answers(self.predictive_.models, x, self.progress)
+        self._compile_for(x, self.predictive_.models)
         if n_draws is None:
             full = self.fit_.imputed(x, self._averaging)[None]
         else:
@@ -488,8 +488,13 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     ) -> FloatArray:
         """Return rows that ``models``, by default the chosen one, are asked about, standardised."""
         x = self.fit_.training.scaling.standardised(read_rows(self, X).values)
-        compile_for_answers(models or [self.fit_.model], x, self.progress)
+        self._compile_for(x, models or [self.fit_.model])
         return x
+
+    def _compile_for(self, x: FloatArray, models: Sequence[Model]) -> None:
+        if self.fit_.training.factors is not None:
+            x = x[:0]  # the scores of rows have no gaps
+        compile_for_answers(models, x, self.progress)
 
     @property
     def _averaging(self) -> Averaging:
