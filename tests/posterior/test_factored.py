@@ -211,5 +211,6 @@ def test_a_row_of_the_fit_is_asked_about_with_the_scores_that_the_engine_has(of_
         of_scores = predictive.inner.log_density(training.data)
         of_rows = predictive.log_density(training.standardised)
         np.testing.assert_allclose(of_rows, of_scores + training.factored.log_rest)
-        without = predictive.inner.leave_one_out() + training.factored.log_rest
-        np.testing.assert_allclose(predictive.leave_one_out(), without)
+        if noise == "shared":  # those of own noise draw branches anew
+            without = predictive.inner.leave_one_out() + training.factored.log_rest
+            np.testing.assert_allclose(predictive.leave_one_out(), without)

@@ -129,6 +129,7 @@ KINDS = {
     "levels": "how many branches there are at each level",
     "scatter": "the rows along two columns, or two principal axes",
     "markers": "what makes each cluster: its columns against all other rows",
+    "loadings": "what the factors of many columns are made of",
     "density": "rows, tree and density; for one or two columns",
 }
 DISPLAYS = {
@@ -140,6 +141,7 @@ DISPLAYS = {
     "levels": "LeavesPerLevelDisplay",
     "scatter": "ScatterDisplay",
     "markers": "MarkersDisplay",
+    "loadings": "LoadingsDisplay",
 }
 PLOT_EPILOG = "kinds:\n" + "".join(f"  {kind:<13} {words}\n" for kind, words in KINDS.items())
 PLOT_EPILOG += """\
@@ -180,7 +182,10 @@ def run_plot(options: argparse.Namespace) -> None:
     folder = RunFolder.open(options.folder)
     columns = _columns(folder, options)
     if options.kind == "all":
-        kinds = [kind for kind in KINDS if kind != "density" or columns]
+        impossible = set() if columns else {"density"}
+        if not folder.estimator.n_factors_:
+            impossible.add("loadings")
+        kinds = [kind for kind in KINDS if kind not in impossible]
         target = Path(options.output or folder.path / "figures")
         if target.exists() and not target.is_dir():
             raise ValueError(f"--output {target} is a file: for --kind all give a folder")
@@ -238,6 +243,10 @@ def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
     from sticktree import plotting
 
     estimator = folder.estimator
+    if kind == "loadings" and not estimator.n_factors_:
+        raise ValueError(
+            "--kind loadings is for runs with factors: this one was fitted to its columns"
+        )
     if kind == "density":
         return plotting.figure_density(estimator, columns=columns)
     labels = folder.labels

@@ -1,7 +1,7 @@
 """Finding factors: how many there are, their axes, and the noise of every column.
 
-*Axes and noise* are those of principal-axis factor analysis: columns are divided by their noise, the
-axes are the first principal ones, and what these leave of each column is its noise, in rounds.
+*Axes and noise* are those of principal-axis factor analysis: columns are divided by their noise,
+the axes are the first principal ones, and what these leave of each column is its noise, in rounds.
 Nothing is as large as columns × columns: the principal axes of n rows come from n × n products.
 
 *How many* factors there are is found as deterministic parallel analysis does (E. Dobriban and A. B.
@@ -54,7 +54,7 @@ def find_factors(x: FloatArray, n_factors: int | None = None) -> Factors:
         How many; None counts them, and takes one at least. As many as columns are the columns
         themselves.
     """
-    n_rows, n_columns = x.shape
+    n_columns = x.shape[1]
     if n_factors == n_columns:
         ones = np.ones(n_columns)
         return Factors(np.zeros(n_columns), ones, np.eye(n_columns), ones, ones)
@@ -91,8 +91,7 @@ class _Search:
         self.noise = np.ones(z.shape[1])
 
     def factors(self, n_factors: int | None) -> Factors:
-        n_rows, n_columns = self.z.shape
-        if not n_columns:
+        if not self.z.size:
             raise ParameterError(
                 "factors", n_factors, "None where all columns are constant", shown=str(n_factors)
             )
@@ -129,8 +128,10 @@ class _Search:
         """Find the noise of every column, and fill in gaps by their means, given a number."""
         if n_rounds is None:
             n_rounds = ROUNDS_WITH_GAPS if self.has_gaps else ROUNDS
-        n_rows = len(self.z)
-        left = (n_rows - 1 - n_factors) / (n_rows - 1) if n_rows - 1 > n_factors else 1 / n_rows
+        n_rows, n_columns = self.z.shape
+        # What is left of the noise when the factors have taken their dimensions of it.
+        left = max(1.0 - n_factors / (n_rows - 1), 1.0 / n_rows)
+        left *= max(1.0 - n_factors / n_columns, 1.0 / n_columns)
         for _ in range(n_rounds):
             values, axes = self.principal(n_factors)
             if self.has_gaps:
@@ -228,19 +229,20 @@ def count_factors(z: FloatArray, most: int | None = None) -> int:
     values, axes = principal_axes(z, most)
     squares = (z**2).sum(axis=0)
     for k in range(most):
-        left = n_rows - 1 - k  # dimensions of the rows that the factors before have not taken
-        if values[k] <= left * largest_of_noise(squares / left, left):
+        # The factors before have taken k dimensions of the rows and of the columns.
+        left, share = n_rows - 1 - k, 1.0 - k / n_columns
+        if values[k] <= left * largest_of_noise(squares / (left * share), left, share):
             return max(k, 1)
         squares = np.maximum(squares - values[k] * axes[:, k] ** 2, 0.0)
     return most
 
 
-def largest_of_noise(variance: FloatArray, n_rows: int) -> float:
+def largest_of_noise(variance: FloatArray, n_rows: int, share: float = 1.0) -> float:
     """Return the largest eigenvalue of the covariance of n rows of independent columns.
 
     It is the upper edge of the generalised Marchenko–Pastur law, min over 0 < u < 1/max variance of
     1/u + Σ v/(1 − v u)/n (J. W. Silverstein and S.-I. Choi, Journal of Multivariate Analysis 54,
-    1995).
+    1995). Of the columns a ``share`` counts, with the same variances.
 
     Examples
     --------
@@ -252,10 +254,10 @@ def largest_of_noise(variance: FloatArray, n_rows: int) -> float:
     largest = float(variance.max())
     if largest <= 0.0:
         return 0.0
-    share = variance / largest
+    part = variance / largest
 
     def value(u: float) -> float:
-        return float(1.0 / u + (share / (1.0 - share * u)).sum() / n_rows)
+        return float(1.0 / u + share * (part / (1.0 - part * u)).sum() / n_rows)
 
     found = minimize_scalar(value, bounds=(1e-6, 1.0 - 1e-9), method="bounded",
                             options={"xatol": 1e-9})  # fmt: skip

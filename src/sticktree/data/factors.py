@@ -12,7 +12,7 @@ tells of s is t = Λ^{-1/2} Eᵀ U_oᵀ z_o, for which
 
     t | s ~ N(R s, I − R Rᵀ),    R = Λ^{1/2} Eᵀ,    R Rᵀ = Λ,
 
-and what is left of z_o is noise. So every row, however wide, is at most q numbers and a q × q matrix.
+and what is left of z_o is noise. So every row, however wide, is q numbers and a q × q matrix.
 
 How U, c and q are found is in `factoring.py`.
 """
@@ -63,12 +63,12 @@ class Factors:
     @property
     def n_columns(self) -> int:
         """The number of columns p."""
-        return self.axes.shape[0]
+        return int(self.axes.shape[0])
 
     @property
     def n_factors(self) -> int:
         """The number of scores q."""
-        return self.axes.shape[1]
+        return int(self.axes.shape[1])
 
     @property
     def unit(self) -> FloatArray:
@@ -79,6 +79,10 @@ class Factors:
     def loadings(self) -> FloatArray:
         """By how much each column grows with each score by a standard deviation of that."""
         return np.asarray(self.noise[:, None] * self.axes * self.unit)
+
+    def __repr__(self) -> str:
+        """Return how many there are of how many columns."""
+        return f"Factors(n_factors={self.n_factors}, n_columns={self.n_columns})"
 
     def whitened(self, x: FloatArray) -> FloatArray:
         """Return z."""
@@ -95,9 +99,12 @@ class Factors:
         z[missing] = 0.0
         gaps = np.flatnonzero(missing.any(axis=1))
         # Rows that miss the same columns share all but their values.
-        masks, pattern = np.unique(missing[gaps], axis=0, return_inverse=True)
-        pattern = pattern.reshape(-1)
-        inner = np.array([self._seen_axes(mask) for mask in masks])
+        numbers: dict[bytes, int] = {}
+        packed = np.packbits(missing[gaps], axis=1)
+        found = [numbers.setdefault(mask.tobytes(), len(numbers)) for mask in packed]
+        pattern = np.array(found, dtype=np.intp)
+        first = np.unique(pattern, return_index=True)[1]
+        inner = np.array([self._seen_axes(missing[row]) for row in gaps[first]])
         values, vectors = np.linalg.eigh(inner.reshape(-1, self.n_factors, self.n_factors))
         values = np.where(values > LOST, np.minimum(values, 1.0), 0.0)
         told = z @ self.axes

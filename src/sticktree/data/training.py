@@ -323,6 +323,19 @@ class TrainingData:
         table[self.rows_outside] = self.outside
         return self.scaling.restored(table)
 
+    def scores_of(self, x: FloatArray) -> FloatArray:
+        """Return the scores of standardised rows, in their standard deviations."""
+        assert self.factored is not None
+        return np.asarray(self.factored.see(x).expected() / self.factored.factors.unit)
+
+    def scores(self) -> FloatArray:
+        """Return the scores of the rows of the user's table, all of them."""
+        scores = np.empty((self.n_rows, self.data.shape[1]))
+        scores[self.rows] = self.data
+        if len(self.outside):
+            scores[self.rows_outside] = self.scores_of(self.outside)
+        return scores
+
     def at_hand(self) -> tuple[Rows, FloatArray]:
         """Return numbers of rows and these, all of them, or a sample if they are not in memory."""
         if self.sampled is None:

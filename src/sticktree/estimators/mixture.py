@@ -192,6 +192,15 @@ class DFPMixture(FittedMixture):
         What answers about densities, in standardised units.
     columns_ : Columns
         Names and kinds of the columns: print it.
+    factors_ : Factors or None
+        Axes and noise of the factors; None if the fit has none.
+    n_factors_ : int
+        How many there are; 0 if the fit has none.
+    loadings_ : Loadings
+        By how much each column grows with each factor, in the user's units, with the names of the
+        columns: print it, or take ``to_frame()``.
+    factor_scores_ : float array, shape (n_samples, n_factors)
+        The scores that clusters were sought in; see :meth:`factor_scores` for other rows.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array of str

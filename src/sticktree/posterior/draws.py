@@ -72,9 +72,7 @@ class Posterior:
             for k, chain in enumerate(self.chains)
             for number, draw in enumerate(chain)
         ]
-        return PosteriorPredictive(
-            numbered, self.model, self.training.data, self.training.factored
-        )
+        return PosteriorPredictive(numbered, self.model, self.training.data, self.training.factored)
 
     @property
     def n_chains(self) -> int:

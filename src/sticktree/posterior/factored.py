@@ -9,8 +9,8 @@ Components N(m, v Σ) of leaves that share their noise stay Gaussian:
     t ~ N(R m, v R Σ Rᵀ + I − Λ),
 
 and one basis for all components makes both parts diagonal. Those of leaves with noise of their own
-are no Gaussians: there ∫ p(s) N(t; R s, I − Λ) ds is a mean over some scores, drawn as if all scores
-were N(0, variance), with weights p(s)/N(s; 0, variance).
+are no Gaussians: there ∫ p(s) N(t; R s, I − Λ) ds is a mean over some scores, drawn as if all
+scores were N(0, variance), with weights p(s)/N(s; 0, variance).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class FactoredPredictive:
             scores = seen.told[whole] / self.factors.unit
             out[whole] += self.inner.log_density(scores) - np.log(self.factors.unit).sum()
         for part in _parts(seen):
-            out[part.rows] += self._of_gaps(part)[0]
+            out[part.rows] += self._log_density(part)
         out[np.isnan(x).all(axis=1)] = 0.0
         return out
 
@@ -112,7 +112,7 @@ class FactoredPredictive:
             scores = seen.told[seen.whole] / self.factors.unit
             out[seen.whole] = self.inner.responsibilities(scores)
         for part in _parts(seen):
-            out[part.rows] = self._of_gaps(part)[1]
+            out[part.rows] = self._responsibilities(part)
         return out
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -134,7 +134,9 @@ class FactoredPredictive:
         out = x.copy()
         for part in _parts(seen):
             z = self._draw(part, np.isnan(x[part.rows]), rng)
-            out[part.rows] = np.where(np.isnan(x[part.rows]), self.factors.restored(z), x[part.rows])
+            out[part.rows] = np.where(
+                np.isnan(x[part.rows]), self.factors.restored(z), x[part.rows]
+            )
         return out
 
     def _with_noise(self, scores: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -143,8 +145,12 @@ class FactoredPredictive:
         noise = rng.standard_normal((len(scores), len(axes)))
         return np.asarray(noise + (scores - noise @ axes) @ axes.T)
 
-    def _of_gaps(self, part: _Part) -> tuple[FloatArray, FloatArray]:
-        """Return log densities of t of rows with gaps, and responsibilities of components."""
+    def _log_density(self, part: _Part) -> FloatArray:
+        """Return log densities of t of rows with gaps."""
+        raise NotImplementedError
+
+    def _responsibilities(self, part: _Part) -> FloatArray:
+        """Return the probability that each row with gaps comes from each component."""
         raise NotImplementedError
 
     def _mean(self, part: _Part) -> FloatArray:
@@ -171,15 +177,24 @@ class _Part(NamedTuple):
         seen, pattern = self.seen, self.pattern
         moments = np.where(missing, 0.0, z) @ seen.factors.axes
         roots = np.sqrt(np.where(seen.eigenvalues > 0.0, seen.eigenvalues, np.inf))
-        return np.asarray(
-            np.einsum("gi,gij->gj", moments, seen.vectors[pattern]) / roots[pattern]
-        )
+        return np.asarray(np.einsum("gi,gij->gj", moments, seen.vectors[pattern]) / roots[pattern])
 
 
 def _parts(seen: Seen) -> Iterator[_Part]:
     for start in range(0, seen.gaps.size, ROWS):
         rows = seen.gaps[start : start + ROWS]
         yield _Part(seen, rows, seen.pattern[start : start + ROWS], seen.told[rows])
+
+
+def _shares(logs: FloatArray) -> FloatArray:
+    """Return weights of each row that sum to 1."""
+    return np.asarray(np.exp(logs - logsumexp(logs, axis=1, keepdims=True)))
+
+
+def _pick(logs: FloatArray, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Return one entry of each row, at random by its weight."""
+    below = np.cumsum(_shares(logs), axis=1)
+    return np.asarray((below <= below[:, -1:] * rng.random((len(below), 1))).sum(axis=1))
 
 
 # ---- leaves that share their noise ---------------------------------------------------------------
@@ -236,14 +251,15 @@ class _OfSharedNoise(FactoredPredictive):
         logs = np.log(mixture.weight) - 0.5 * (squares + constant[part.pattern])
         return logs, residual, variance
 
-    def _of_gaps(self, part: _Part) -> tuple[FloatArray, FloatArray]:
-        logs = self._weigh(part)[0]
-        total = logsumexp(logs, axis=1)
-        return total, np.exp(logs - total[:, None])
+    def _log_density(self, part: _Part) -> FloatArray:
+        return np.asarray(logsumexp(self._weigh(part)[0], axis=1))
+
+    def _responsibilities(self, part: _Part) -> FloatArray:
+        return _shares(self._weigh(part)[0])
 
     def _mean(self, part: _Part) -> FloatArray:
         logs, residual, variance = self._weigh(part)
-        shares = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        shares = _shares(logs)
         white = self._basis(part.seen).white[part.pattern]
         v = self.inner.mixture.variance
         # T⁻¹ (t − R m), summed over components by their shares, and by their shares × v.
@@ -265,8 +281,7 @@ class _OfSharedNoise(FactoredPredictive):
         self, part: _Part, missing: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> FloatArray:
         logs = self._weigh(part)[0]
-        below = np.cumsum(np.exp(logs - logs.max(axis=1, keepdims=True)), axis=1)
-        which = (below <= below[:, -1:] * rng.random((len(below), 1))).sum(axis=1)
+        which = _pick(logs, rng)
         mixture, basis = self.inner.mixture, self._basis(part.seen)
         noise = rng.standard_normal((which.size, self.factors.n_factors))
         spread = np.sqrt(mixture.variance[which])[:, None]
@@ -301,20 +316,21 @@ class _OfOwnNoise(FactoredPredictive):
         logs -= np.log(self.factors.unit).sum() + seen.log_of_gaussian(scores)
         return scores, logs, gaussian.log_told[at]
 
-    def _of_gaps(self, part: _Part) -> tuple[FloatArray, FloatArray]:
-        scores, logs, log_told = self._points(part)
-        total = logsumexp(logs, axis=1)
+    def _log_density(self, part: _Part) -> FloatArray:
+        _, logs, log_told = self._points(part)
+        return np.asarray(log_told + logsumexp(logs, axis=1) - np.log(N_POINTS))
+
+    def _responsibilities(self, part: _Part) -> FloatArray:
+        scores, logs, _ = self._points(part)
         flat = (scores / self.factors.unit).reshape(-1, scores.shape[2])
         each = self.inner.responsibilities(flat).reshape(*scores.shape[:2], -1)
-        shares = np.einsum("gj,gjk->gk", np.exp(logs - total[:, None]), each)
-        return log_told + total - np.log(N_POINTS), shares
+        return np.asarray(np.einsum("gj,gjk->gk", _shares(logs), each))
 
     def _mean(self, part: _Part) -> FloatArray:
         scores, logs, _ = self._points(part)
-        weights = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
-        means = np.einsum("gj,gji->gi", weights, scores)
+        means = np.einsum("gj,gji->gi", _shares(logs), scores)
         told = np.einsum("gij,gj->gi", part.seen.maps[part.pattern], means)
-        return means - self._noise_of(part, part.told - told)
+        return np.asarray(means - self._noise_of(part, part.told - told))
 
     def _noise_of(self, part: _Part, residual: FloatArray) -> FloatArray:
         """Return Rᵀ (I − Λ)⁻¹ of what t differs by: U times that is in the missing noise."""
@@ -327,8 +343,7 @@ class _OfOwnNoise(FactoredPredictive):
         self, part: _Part, missing: npt.NDArray[np.bool_], rng: np.random.Generator
     ) -> FloatArray:
         scores, logs, _ = self._points(part)
-        below = np.cumsum(np.exp(logs - logs.max(axis=1, keepdims=True)), axis=1)
-        which = (below <= below[:, -1:] * rng.random((len(below), 1))).sum(axis=1)
+        which = _pick(logs, rng)
         z = self._with_noise(scores[np.arange(which.size), which], rng)
         residual = part.told - part.told_of(z, missing)
         return np.asarray(z - self._noise_of(part, residual) @ self.factors.axes.T)

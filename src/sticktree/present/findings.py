@@ -242,6 +242,9 @@ class Findings:
         fit = self.fit
         covariance = COVARIANCES[fit.model.covariance_type]
         text = f"depth {fit.depth}, {NOISES[fit.model.leaf_noise]}, {covariance} covariance"
+        factors = fit.training.factors
+        if factors is not None:
+            text += f", of the scores of {many(factors.n_factors, 'factor')}"
         if fit.selection is None:
             return text
         return f"{text}: the best of {len(fit.selection.results)} by leave-one-out density"
