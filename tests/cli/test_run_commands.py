@@ -57,6 +57,8 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     pandas.read_csv(run.parent / "data.csv").to_parquet(run.parent / "big.parquet")
     rows = [f"{k},{'AB'[k % 2]},{k * k / 10}" for k in range(9)]
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
+    genes = pandas.DataFrame(np.eye(6, 9)).assign(sample=list("abcdef"))
+    genes.to_csv(run.parent / "genes.csv", index=False)
     shapes = []
 
     def stop(self, X, sample_weight=None):  # noqa: N803
@@ -66,13 +68,13 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 7
+    assert len(found) == 8
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
         code, _, err = told(*words)
         assert code == 130, err
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (3, 2)]
+    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (6, 9), (3, 2)]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)
@@ -406,7 +408,8 @@ def test_pictures_are_drawn(run, told):
         assert code == 0, err
     from sticktree.cli.show import KINDS
 
-    files = [run.parent / "figures" / f"{kind}.png" for kind in KINDS]
+    kinds = [kind for kind in KINDS if kind != "loadings"]  # of runs with factors
+    files = [run.parent / "figures" / f"{kind}.png" for kind in kinds]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert out.count("wrote figures") == len(files)
     assert (run.parent / "heatmap.pdf").read_bytes().startswith(b"%PDF")
@@ -420,6 +423,7 @@ def test_pictures_are_drawn(run, told):
     ("options", "message"),
     [
         (["--kind", "heat"], "invalid choice: 'heat'"),
+        (["--kind", "loadings"], "--kind loadings is for runs with factors"),
         (["-o", "tree.gif"], "--output must end in .png, .pdf, .svg, got tree.gif"),
         (["--dpi", "1"], "--dpi must be an integer from 10 to 2400, got 1"),
         (["--columns", "0,1"], "--columns is for --kind density, not dendrogram"),

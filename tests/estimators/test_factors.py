@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.metrics import adjusted_rand_score as adjusted_rand_index
 
 import sticktree
 from sticktree import DFPMixture, DPMixture
 from sticktree.errors import ParameterError
 from sticktree.posterior.draws import ConvergenceWarning
-from sklearn.metrics import adjusted_rand_score as adjusted_rand_index
 
 QUICK = {"covariance_type": "full", "depth": 2, "leaf_noise": "shared", "n_chains": 2,
          "n_warmup": 30, "n_draws": 30, "random_state": 0}  # fmt: skip
@@ -181,9 +181,7 @@ def test_files_keep_all(wide, tmp_path):
     assert (again.sample(3, random_state=0) == mixture.sample(3, random_state=0)).all()
     assert (again.impute(gaps) == mixture.impute(gaps)).all()
     sticktree.save(again, tmp_path / "again.sticktree")
-    assert (tmp_path / "again.sticktree").read_bytes() == (
-        tmp_path / "wide.sticktree"
-    ).read_bytes()
+    assert (tmp_path / "again.sticktree").read_bytes() == (tmp_path / "wide.sticktree").read_bytes()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         more = again.set_params(warm_start=True, n_draws=5).fit(x)
@@ -232,7 +230,7 @@ def test_factors_can_be_asked_for_or_refused():
 
 @pytest.mark.parametrize("wrong", [-1, 2.5, "some", True])
 def test_other_numbers_of_factors_are_refused(wrong):
-    with pytest.raises(ParameterError, match="^factors must be None, \"auto\" or an integer"):
+    with pytest.raises(ParameterError, match=r'^factors must be None, "auto" or an integer'):
         DFPMixture(factors=wrong).fit(np.zeros((4, 3)))
 
 
@@ -256,7 +254,7 @@ def test_columns_of_other_kinds_have_no_factors():
     assert mixture.n_factors_ == 0
     with (
         pytest.warns(UserWarning, match="categorical"),
-        pytest.raises(ParameterError, match="^factors must be .* unless all columns are gaussian"),
+        pytest.raises(ParameterError, match=r"^factors must be .* unless all columns are gaussian"),
     ):
         DFPMixture(**quick, factors=2).fit(frame)
 
@@ -276,7 +274,7 @@ def test_batches_have_no_factors(wide):
     mixture, x, _ = wide
     with pytest.raises(ValueError, match="must follow a fit without factors, got 2"):
         mixture.partial_fit(x)
-    with pytest.raises(ParameterError, match="^factors must be None or \"auto\" with partial_fit"):
+    with pytest.raises(ParameterError, match=r'^factors must be None or "auto" with partial_fit'):
         DFPMixture(**QUICK, factors=2).partial_fit(x)
 
 

@@ -26,7 +26,7 @@ from sticktree.cli.fit_options import (
     lasting,
     parameters_of,
 )
-from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
+from sticktree.cli.runs import FILES, LOADINGS, RunFolder, environment, seed_of
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 from sticktree.inference.showing import saying
 
@@ -42,6 +42,7 @@ The folder gets plain files:
   clusters.csv     every row: its cluster, how certain that is, and the one of least loss at each
                    level of the tree
   markers.csv      what makes each cluster: every column of it against all other rows
+  loadings.csv     what the factors are made of, where columns are so many that there are some
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
@@ -64,6 +65,8 @@ examples:
     sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
   more rows than fit into memory:
     sticktree fit big.parquet --algorithm parallel -o big
+  far more columns than rows, with five factors:
+    sticktree fit genes.csv --id sample --factors 5 -o genes
   on a cluster:
     sticktree fit /shared/big.parquet --scheduler tcp://host:8786 -o big
   go on after Ctrl-C:
@@ -181,7 +184,7 @@ def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | N
             f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
             "--overwrite, or choose another folder"
         )
-    present = [name for name in FILES if (path / name).exists()]
+    present = [name for name in (*FILES, LOADINGS) if (path / name).exists()]
     if present and not options.overwrite:
         what = "a run" if status == "finished" else ", ".join(present)
         raise ValueError(
@@ -315,7 +318,8 @@ def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None
 
     name = shlex.quote(str(folder.path))
     print(head(found))
-    print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
+    files = ", ".join(folder.record["files"])
+    print(f"wrote {files} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
 

@@ -109,9 +109,9 @@ def _check_dense(X: Any) -> None:  # noqa: N803
             "X",
             X,
             "a dense array",
-            "noise around zeros is not sparse. Of counts, such as reads of genes in cells, take "
-            "logarithms of shares: np.log1p(1e4 * X.toarray() / X.sum(axis=1)); of many columns, "
-            "the most variable ones first",
+            "take X.toarray(), and of counts, such as reads of genes in cells, logarithms of "
+            "shares: np.log1p(1e4 * counts / counts.sum(axis=1, keepdims=True)), of many columns "
+            "the most variable ones",
             shown=f"a sparse matrix of shape {X.shape}",
         )
 
