@@ -45,6 +45,7 @@ def dense_components(mixture):
     noise = np.eye(len(axes)) - axes @ axes.T
     for predictive in mixture.posterior_.predictive.each():
         components, root = predictive.inner.mixture, predictive.inner.factor
+        root = root if root.ndim == 2 else np.diag(root)
         unit = factors.unit
         means = components.mean @ root.T * unit
         within = unit[:, None] * (root @ root.T) * unit

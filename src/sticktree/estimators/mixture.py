@@ -68,9 +68,9 @@ class DFPMixture(FittedMixture):
         columns, clusters are sought among the scores of some factors, which are estimated first
         and then taken as known: x = μ + C (U s + U⊥ e), with U orthonormal, s of the mixture and
         noise e of variance 1. Densities are those of all columns. A number asks for so many.
-        "auto" counts them where there are more than 12 columns, of less than three rows each, and
-        takes none elsewhere: with many rows for each column the mixture is better without. None or
-        0 is none. It is for columns that are gaussian or lognormal. See ``factors_``.
+        "auto" counts them where there are more than 32 columns and fewer than two rows for each,
+        and takes none elsewhere: with more rows the mixture predicts better without. None or 0 is
+        none. It is for columns that are gaussian or lognormal. See ``factors_``.
     scales : {"per_level", "shared"}, default="per_level"
         Whether the steps of each level have a variance of their own. It is in units of Σ;
         "shared" gives all steps Σ, as in the paper.

@@ -217,7 +217,9 @@ class _OfSharedNoise(FactoredPredictive):
     @property
     def _root(self) -> FloatArray:
         """A root of Σ."""
-        return self.factors.unit[:, None] * self.inner.factor
+        factor = self.inner.factor
+        square = factor if factor.ndim == 2 else np.diag(factor)
+        return np.asarray(self.factors.unit[:, None] * square)
 
     def _basis(self, seen: Seen) -> _Basis:
         if self._known is None or self._known[0] is not seen:
