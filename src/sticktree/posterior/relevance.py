@@ -274,7 +274,7 @@ def find_relevance(
     >>> print(find_relevance(table, [[0, 0, 1, 1]]))
     column    share  94 % interval  by chance  beyond chance
     column 0  0.980                     0.333         +0.970
-    column 1  0.143                     0.333         -0.286
+    column 1  0.071                     0.333         -0.393
     """
     if n_top is not None:
         check_integer("n_top", n_top, minimum=1)
