@@ -111,6 +111,12 @@ class RelevanceDisplay(Display):
         ax.set_axisbelow(True)
         if shown.size < len(found.columns):
             ax.set_ylabel(f"{shown.size} of {len(found.columns):,} columns", fontsize=8)
-        above = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderpad": 0.0}
-        ax.legend(fontsize=SMALLEST, frameon=False, handletextpad=0.2, **above)
+        ax.legend(
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            fontsize=SMALLEST,
+            frameon=False,
+            handletextpad=0.2,
+            borderpad=0.0,
+        )
         return self._drawn(ax)

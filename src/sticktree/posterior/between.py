@@ -77,11 +77,8 @@ def between_numbers(values: FloatArray, partitions: IntArray) -> Between:
     n_rows, n_columns = values.shape
     sums = [_sum_over_clusters(labels) for labels in partitions]
     width = max(CELLS // max(n_rows, 1), 1)
-    parts = [
-        _of_columns(values[:, first : first + width], sums) for first in range(0, n_columns, width)
-    ]
-    none = Between(*np.empty((2, len(partitions), 0)), np.empty(0, dtype=np.int64))
-    return _side_by_side(parts) if parts else none
+    starts = range(0, max(n_columns, 1), width)  # one piece, if an empty one, of no columns
+    return _side_by_side([_of_columns(values[:, k : k + width], sums) for k in starts])
 
 
 def _sum_over_clusters(labels: npt.NDArray[np.integer]) -> sparse.csr_array:

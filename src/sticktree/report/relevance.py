@@ -30,7 +30,9 @@ def relevance_html(found: Findings) -> str:
     n_kept = found.table.rows.size
     words = WORDS + (f" It rests on {n_kept:,} of the rows." if n_kept < found.n_rows else "")
     if len(relevance) > MOST_LINES:
-        words += f" Shown are {MOST_LINES} of {len(relevance):,} columns; relevance.csv of a run has "
+        words += (
+            f" Shown are {MOST_LINES} of {len(relevance):,} columns; relevance.csv of a run has "
+        )
         words += "all."
     lines = [_line(one) for one in relevance.top(MOST_LINES)]
     shown = table(
