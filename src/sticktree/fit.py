@@ -377,7 +377,7 @@ class Fit:
             check_integer("n_top", n_top, minimum=1)
         if labels is not None:
             codes, _ = coded_labels(labels, self.training.n_rows)
-            data, table = self._data_at_hand()
+            _, table = self._data_at_hand()
             kept = np.flatnonzero(codes[table.rows] != NULL)
             return find_relevance(table.at(kept), codes[table.rows[kept]][None], n_top=n_top)
         if not self.posterior.labelled:
@@ -394,12 +394,10 @@ class Fit:
     def _data_at_hand(self) -> tuple[npt.NDArray[np.int64], ReadableTable]:
         """Return numbers of data, and these as a table: all, or a sample if not in memory."""
         training = self.training
-        if training.sampled is not None:  # then every row is one datum
-            rows, values = training.sampled
-            return rows, ReadableTable.of(self.columns, rows, training.scaling.restored(values))
-        restored = training.scaling.restored(training.data)
-        table = ReadableTable.of(self.columns, training.rows, restored)
-        return np.arange(training.n_data), table
+        table = ReadableTable.of(self.columns, *training.at_hand())
+        if not training.in_memory:  # then every row is one datum
+            return table.rows, table
+        return np.arange(training.n_data), table.at(training.rows)
 
     def _clusters_of_draws(
         self,
