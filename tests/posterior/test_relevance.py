@@ -15,7 +15,7 @@ from sticktree.data import read_table
 from sticktree.data.readable import ReadableTable
 from sticktree.posterior.clusterings import labels_at
 from sticktree.posterior.draws import ConvergenceWarning
-from sticktree.posterior.relevance import FIELDS, find_relevance, gathered
+from sticktree.posterior.relevance import FIELDS, find_relevance, gathered, relevance_of
 from tests.support.made_fits import mixture, nasty_mixture
 
 
@@ -113,6 +113,20 @@ def test_rows_count_as_often_as_they_occur(fitted):
     others = again[again % 2 == 1]
     twin = find_relevance(readable(frame.iloc[others]), labels[others][None])
     np.testing.assert_allclose(fit.relevance(some).share, twin.share)
+
+
+def test_columns_that_were_not_fitted(fitted):
+    frame, *_ = fitted
+    labels = np.where(np.arange(50) < 5, -1, np.arange(50) // 25)
+    twin = find_relevance(readable(frame.iloc[5:]), labels[5:][None])
+    found = relevance_of(frame, labels, n_top=2)
+    np.testing.assert_allclose(found.share, twin.share)
+    assert len(found) == 2
+    with pytest.raises(ValueError, match="labels must have one entry for each of 50 data, got 3"):
+        relevance_of(frame, [0, 1, 2])
+    frame = frame.assign(a=np.inf)
+    with pytest.raises(ValueError, match=r"infinit"):
+        relevance_of(frame, labels)
 
 
 def test_every_kind_of_column():

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_integer
+from sticktree.data import read_table
 from sticktree.data.readable import ReadableTable
 from sticktree.display import html
 from sticktree.engine.own.kinds import KINDS
@@ -29,6 +30,7 @@ from sticktree.errors import ParameterError
 from sticktree.files import csv_pieces, write_pieces
 from sticktree.optional import optional
 from sticktree.posterior.between import Between, between_categories, between_numbers
+from sticktree.posterior.markers import coded_labels
 from sticktree.tree import NULL
 
 MASS = 0.94  # of intervals
@@ -84,7 +86,7 @@ class RelevanceOfColumn:
     def cells(self) -> list[str]:
         """Return it as short texts, one for each of the headings of a table for people."""
         name = self.column
-        interval = f"{self.share_low:.2f} to {self.share_high:.2f}"
+        interval = f"{self.share_low:.3f} to {self.share_high:.3f}"
         return [
             name if len(name) <= NAME_SHOWN else name[: NAME_SHOWN - 1] + "…",
             f"({self.note})" if math.isnan(self.share) else f"{self.share:.3f}",
@@ -306,6 +308,37 @@ def find_relevance(
         n_draws,
         n_top,
     )
+
+
+def relevance_of(
+    table: Any, labels: Any, *, columns: Any = None, n_top: int | None = None
+) -> Relevance:
+    """Return how much of the variance of any table's columns is between clusters of its rows.
+
+    It is for columns that were not fitted: genes, where clusters are of principal components.
+
+    Parameters
+    ----------
+    table : array or data frame, shape (N, D)
+        The rows; NaN is missing.
+    labels : sequence, length N
+        Clusters of the rows, of any kind; −1, None and NaN are left out.
+    columns : dict or sequence, optional
+        Kinds of the columns, as of :class:`~sticktree.DFPMixture`; by default they are inferred.
+    n_top : int or None, default=None
+        Lines; None is one for each column.
+
+    Examples
+    --------
+    >>> from sticktree.posterior.relevance import relevance_of
+    >>> relevance_of([[1.0, 5.0], [2.0, 5.5], [8.0, 5.2], [9.0, 5.1]], list("aabb")).share.round(2)
+    array([0.98, 0.07])
+    """
+    read = read_table(table, columns)
+    codes, _ = coded_labels(labels, len(read.values))
+    kept = np.flatnonzero(codes != NULL)
+    readable = ReadableTable.of(read.columns, kept, read.values[kept])
+    return find_relevance(readable, codes[kept][None], n_top=n_top)
 
 
 def _parts(table: ReadableTable, partitions: IntArray) -> Iterator[tuple[list[int], Between]]:

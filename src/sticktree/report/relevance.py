@@ -49,7 +49,7 @@ def _line(one: RelevanceOfColumn) -> list[str]:
     name = shortened(one.column, NAME_LENGTH)
     if math.isnan(one.share):
         return [name, "–", one.note, "–", "–"]
-    interval = f"{one.share_low:.2f} to {one.share_high:.2f}"
+    interval = f"{one.share_low:.3f} to {one.share_high:.3f}"
     beyond = f"{one.beyond_chance:.3f}".replace("-", "−")
     shown = "–" if math.isnan(one.share_low) else interval
     return [name, f"{one.share:.3f}", shown, f"{one.chance:.3f}", beyond]
