@@ -262,7 +262,7 @@ def test_clusters_join_where_their_rows_meet_in_the_cluster_tree(known):
     made = given.copy()
     cells.write(made, mixture, n_clusters=3)
     labels = mixture.cluster(3)
-    tree = mixture.fit_.walk.tree(mixture.fit_.lasting.steps)
+    tree = mixture.fit_.walk.cluster_tree(mixture.fit_.lasting.steps)
     pairs = tree.heights(np.arange(40))
     naive = np.array(
         [[pairs[labels == a][:, labels == b].mean() for b in range(3)] for a in range(3)]

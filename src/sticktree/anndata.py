@@ -396,7 +396,7 @@ def cluster_heights(found: Fit, labels: IntArray) -> FloatArray:
 
     ``labels`` are clusters of the data, from 0. On the diagonal there is 0.
     """
-    tree, n_clusters = found.walk.tree(found.lasting.steps), int(labels.max(initial=0)) + 1
+    tree, n_clusters = found.walk.cluster_tree(found.lasting.steps), int(labels.max(initial=0)) + 1
     place = tree.group.astype(np.int64) * n_clusters + labels
     counts: npt.NDArray[Any] = np.bincount(place, minlength=tree.n_groups * n_clusters)
     counts = counts.reshape(tree.n_groups, n_clusters).astype(np.float64)

@@ -408,9 +408,9 @@ class Fit:
                 raise ParameterError(given[0], options[given[0]], expected)
             return self.relevance(self.labels, n_top=n_top)
         data, table = self._data_at_hand()
-        partitions, shares = self._clusters_of_draws(n_clusters, level, table.values.size, data)
-        # At two levels there are two partitions of each draw.
-        n_draws = len(partitions) // (len(self.level_shares) if level is None else 1)
+        partitions, shares, n_draws = self._clusters_of_draws(
+            n_clusters, level, table.values.size, data
+        )
         return find_relevance(table, partitions, shares, n_draws=n_draws, n_top=n_top)
 
     def _data_at_hand(self) -> tuple[npt.NDArray[np.int64], ReadableTable]:
@@ -427,23 +427,27 @@ class Fit:
         level: int | None,
         n_cells: int,
         data: npt.NDArray[np.int64],
-    ) -> tuple[IntArray, FloatArray]:
-        """Return the clusters of some data in several draws, and how much each counts.
+    ) -> tuple[IntArray, FloatArray, int]:
+        """Return the clusters of some data in several draws, how much each counts, how many draws.
 
-        They are branches at a level, or by default branches where the walk steps, each in the
-        cluster of the fit that most of its rows are in.
+        They are branches at a level of the model's draws, or by default branches of all draws that
+        the walk steps in, each in the cluster of the fit that most of its rows are in. At two
+        levels there are two partitions of each draw.
         """
-        shares = self.level_shares if level is None else {self.checked_level(level): 1.0}
-        clusters = None if level is not None else self.cut_into(n_clusters).labels
-        affordable = RELEVANCE_CELLS // max(n_cells * len(shares), 1)
+        parts, clusters = [part for _, part in self.stepped], self.cut_into(n_clusters).labels
+        if level is not None:
+            parts = [Part(self.posterior.labelled, {self.checked_level(level): 1.0})]
+        affordable = RELEVANCE_CELLS // max(n_cells * sum(len(part.shares) for part in parts), 1)
         most = min(max(affordable, FEWEST_RELEVANCE_DRAWS), RELEVANCE_DRAWS)
-        found, weights = [], []
-        for one, share in shares.items():
-            branches = labels_at(self.posterior.labelled, one, most)
-            of_draws = branches if clusters is None else gathered(branches, clusters)
-            found.append(of_draws[:, data])
-            weights.append(np.full(len(branches), share / len(branches)))
-        return np.concatenate(found), np.concatenate(weights)
+        found, weights, n_draws = [], [], 0
+        for part in parts:
+            for one, share in part.shares.items():
+                branches = labels_at(part.draws, one, most)
+                of_draws = gathered(branches, clusters) if level is None else branches
+                found.append(of_draws[:, data])
+                weights.append(np.full(len(branches), part.weight * share / len(branches)))
+            n_draws += len(branches)
+        return np.concatenate(found), np.concatenate(weights), n_draws
 
     def _level_of(self, n_clusters: int) -> int:
         """Return the level whose mean number of branches is nearest to ``n_clusters``."""
