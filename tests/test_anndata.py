@@ -156,6 +156,8 @@ def test_without_numbers_there_is_nothing_to_fit(package, made):
     empty = package.AnnData(obs=pd.DataFrame(index=list("abc")))
     with pytest.raises(ValueError, match="adata must have X, or a layer, got none"):
         cells.fit(empty)
+    with pytest.raises(ValueError, match="adata must have at least one row, got none"):
+        cells.fit(made[:0].copy())
     made.obsm["words"] = pd.DataFrame({"w": ["x"] * 40}, index=made.obs_names)
     with pytest.raises(ValueError, match=r"obsm\['words'\] must be a matrix of numbers"):
         cells.table(made, use_rep="words")
@@ -291,6 +293,16 @@ def test_files_keep_all_of_it(package, known, tmp_path):
     np.testing.assert_array_equal(
         again.obsm["sticktree_membership"], small.obsm["sticktree_membership"]
     )
+
+
+@pytest.mark.filterwarnings("ignore:Trying to modify attribute")  # as anndata says of all views
+def test_a_view_becomes_an_object_of_its_own(known):
+    given, mixture = known
+    part = given[:, :8]
+    cells.write(part, mixture, key_added="part")
+    assert not part.is_view
+    assert "part" in part.obs
+    assert "part" not in given.obs
 
 
 def test_two_cells_and_a_gene_that_never_changes(small):

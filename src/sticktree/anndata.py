@@ -139,6 +139,8 @@ def _listed(keys: Any) -> str:
 
 def _frame(adata: Any, where: tuple[str, str | None], n_pcs: int | None) -> Any:
     pandas = optional("pandas", extra="anndata", asker="sticktree.anndata")
+    if not adata.n_obs:
+        raise ParameterError("adata", adata, "at least one row", verb="have", shown="none")
     part, key = where
     name = part if key is None else f"{part}[{key!r}]"
     if part == "obsm":
