@@ -15,12 +15,14 @@
 
 from __future__ import annotations
 
+import heapq
 import textwrap
 import unicodedata
 from typing import NamedTuple
 
 import numpy as np
 
+from sticktree.posterior.parting import least_rows
 from sticktree.present.findings import Findings
 from sticktree.present.table import SUPPORT_MEANINGS, many, shortened
 from sticktree.processes.mass_tree import MassTree
@@ -50,9 +52,50 @@ def head(found: Findings) -> str:
     return "\n".join(line for text in lines for line in textwrap.wrap(text, WIDTH))
 
 
-def summary(found: Findings) -> str:
-    """Return everything: words, tree and table of clusters."""
-    return "\n\n".join([head(found), drawing(found.tree), _table(found)])
+def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
+    """Return everything: words, tree and table of clusters.
+
+    Parameters
+    ----------
+    found : Findings
+        What to tell.
+    cluster_tree : Tree, optional
+        The tree of the clusters, to be drawn in place of the consensus tree.
+    """
+    if cluster_tree is None:
+        return "\n\n".join([head(found), drawing(found.tree), _table(found)])
+    return "\n\n".join([head(found), cluster_drawing(cluster_tree), _table(found)])
+
+
+def cluster_drawing(tree: Tree) -> str:
+    """Draw the cluster tree down to a dozen large branches; strays stay with the branch above."""
+    words = "the tree that clusters are cuts of, the first one highest: rows, transfer support"
+    lines = textwrap.wrap(f"{words} ({SUPPORT_MEANINGS['transfer']})", WIDTH)
+    return "\n".join([*lines, "", tree_text(_large_branches(tree), max_lines=MOST_NODES)])
+
+
+def _large_branches(tree: Tree) -> Tree:
+    """Return the tree of the branches that are parted first into large ones."""
+    least, children = least_rows(tree.n_data), tree.child_table.lists()
+    count, time = tree.count.tolist(), tree.time.tolist()
+
+    def parting(node: int) -> tuple[float, int, list[int]]:
+        """Return when a branch parts into large ones, and these; small ones may leave before."""
+        top = node
+        while len(large := [child for child in children[node] if count[child] >= least]) == 1:
+            node = large[0]
+        return time[node], top, large
+
+    shown, waiting = {ROOT}, [parting(ROOT)]
+    while waiting and len(shown) < MOST_NODES:
+        _, _, large = heapq.heappop(waiting)
+        shown.update(large)
+        for child in large:
+            heapq.heappush(waiting, parting(child))
+    node = np.arange(tree.n_nodes)
+    while (hidden := ~np.isin(node, list(shown))).any():
+        node[hidden] = tree.parent[node[hidden]]
+    return tree.with_data(node[tree.leaf]).pruned().compressed()
 
 
 def drawing(tree: Tree) -> str:
