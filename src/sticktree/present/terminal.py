@@ -32,6 +32,8 @@ from sticktree.tree.structure import ROOT, format_index
 MOST_CLUSTERS = 30  # lines of the table
 LEAST_SUPPORT = 0.5  # of branches that are drawn, where there is no transfer support
 MOST_NODES = 24  # lines of the tree
+LARGE = 0.05  # share of the rows of a branch of the cluster tree that is drawn
+MOST_LARGE = 13  # such branches
 MOST_NAMED = 16  # rows that are drawn one by one
 WIDTH = 100
 LONGEST_INDEX = 6
@@ -76,7 +78,8 @@ def cluster_drawing(tree: Tree) -> str:
 
 def _large_branches(tree: Tree) -> Tree:
     """Return the tree of the branches that are parted first into large ones."""
-    least, children = least_rows(tree.n_data), tree.child_table.lists()
+    least = max(least_rows(tree.n_data), LARGE * tree.n_data)
+    children = tree.child_table.lists()
     count, time = tree.count.tolist(), tree.time.tolist()
 
     def parting(node: int) -> tuple[float, int, list[int]]:
@@ -86,8 +89,8 @@ def _large_branches(tree: Tree) -> Tree:
             node = large[0]
         return time[node], top, large
 
-    shown, waiting = {ROOT}, [parting(ROOT)]
-    while waiting and len(shown) < MOST_NODES:
+    shown, waiting = {0}, [parting(0)]
+    while waiting and len(shown) < MOST_LARGE:
         _, _, large = heapq.heappop(waiting)
         shown.update(large)
         for child in large:
