@@ -343,8 +343,9 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         >>> rng = np.random.default_rng(0)
         >>> X = rng.normal(size=(60, 3))
         >>> X[30:, 1] += 9
-        >>> mixture = DFPMixture(n_warmup=200, n_draws=200, random_state=0).fit(X)
-        >>> first = mixture.relevance(n_top=1).table[0]
+        >>> mixture = DFPMixture(covariance_type="diag", leaf_noise="shared", n_warmup=200,
+        ...                      n_draws=1000, random_state=0).fit(X)
+        >>> first = mixture.relevance(n_clusters=2, n_top=1).table[0]
         >>> first["column"], first["share"] > 0.9, round(first["chance"], 3)
         ('column 1', True, 0.017)
         """
