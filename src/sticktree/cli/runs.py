@@ -38,15 +38,16 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "sticktree.run", 1
 RECORD, MODEL, CHECKPOINT, COURSE = "run.json", "model.sticktree", "checkpoint", "course.json"
-NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY = (
+NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY = (
     "tree.nwk",
     "tree.json",
     "nodes.csv",
     "clusters.csv",
     "markers.csv",
+    "relevance.csv",
     "summary.txt",
 )
-FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY)
+FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY)
 """All files of a run that is finished."""
 LOADINGS = "loadings.csv"
 """A further one, of a run with factors."""
@@ -176,6 +177,16 @@ class RunFolder:
 
         return Findings(self.estimator.fit_, names=self.ids).tree
 
+    @property
+    def cluster_tree(self) -> Tree:
+        """The tree whose cuts are clusters, with the same names."""
+        tree, names = self.estimator.fit_.cluster_tree, self.tree.names
+        return tree if names is None else tree.annotated(names=names)
+
+    def tree_called(self, which: str) -> Tree:
+        """Return one of the two: "consensus" or "clusters"."""
+        return self.tree if which == "consensus" else self.cluster_tree
+
     # ---- writing --------------------------------------------------------------------------------
 
     def begin(self, record: Mapping[str, Any]) -> None:
@@ -219,6 +230,7 @@ class RunFolder:
         table = clusters_table(estimator, found.by_level, ids, labels)
         write_pieces(self.path / CLUSTERS, csv_pieces(table))
         found.markers.to_csv(self.path / MARKERS)
+        found.relevance.to_csv(self.path / RELEVANCE)
         files = list(FILES)
         if estimator.n_factors_:
             estimator.loadings_.to_csv(self.path / LOADINGS)
@@ -343,6 +355,16 @@ def output_folder(folder: Path, names: list[str], *, overwrite: bool) -> Path:
         raise ValueError(f"--output {folder} is a file: give a folder")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def add_tree(parser: argparse.ArgumentParser) -> None:
+    """Add ``--tree``."""
+    parser.add_argument(
+        "--tree",
+        choices=("consensus", "clusters"),
+        default="consensus",
+        help="the consensus of the draws' trees, or the tree whose cuts are clusters [consensus]",
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int | None) -> None:

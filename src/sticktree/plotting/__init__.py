@@ -22,6 +22,7 @@ from sticktree.plotting.processes import (
     plot_sticks,
     plot_tree,
 )
+from sticktree.plotting.relevance import RelevanceDisplay, plot_relevance
 from sticktree.plotting.scatter import ScatterDisplay, plot_scatter
 from sticktree.plotting.traces import StreamDisplay, TracesDisplay, plot_stream, plot_traces
 from sticktree.plotting.trees import DendrogramDisplay, IcicleDisplay, plot_dendrogram, plot_icicle
@@ -36,6 +37,7 @@ __all__ = [
     "LeavesPerLevelDisplay",
     "LoadingsDisplay",
     "MarkersDisplay",
+    "RelevanceDisplay",
     "ScatterDisplay",
     "StreamDisplay",
     "TracesDisplay",
@@ -51,6 +53,7 @@ __all__ = [
     "plot_leaves_per_level",
     "plot_loadings",
     "plot_markers",
+    "plot_relevance",
     "plot_scatter",
     "plot_sticks",
     "plot_stream",
