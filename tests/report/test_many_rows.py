@@ -10,7 +10,8 @@ from sticktree import Tree
 from sticktree.present.findings import Findings
 from sticktree.processes import NestedRestaurant
 from sticktree.report.branches import Branches
-from sticktree.report.content import Content, sample
+from sticktree.report.content import Content
+from sticktree.report.rows import sample
 from tests.support.made_fits import mixture
 from tests.support.pages import unpacked
 

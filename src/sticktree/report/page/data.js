@@ -72,11 +72,9 @@ class Report {
     // What is shown where one number has room.
     this.support = this.transfer ?? this.exact;
     this.supportName = this.transfer ? "transfer support" : "support";
-    // The cluster tree has heights, from 1 at the root to 0; others have levels. Heights are drawn
-    // by their roots, for those within clusters are small.
     this.hasHeights = tree.word === "clusters";
-    this.time = this.hasHeights ? this.trueTime.map((t) => 1 - Math.sqrt(Math.max(1 - t, 0))) : this.trueTime;
     this.nNodes = this.parent.length;
+    this.time = this.hasHeights ? this.byNumber() : this.trueTime;
     this.end = this.time.reduce((most, t) => Math.max(most, t), 0);
     this.number = arranged(this.baseNumber, order);
     this.names = arranged(this.baseNames, order);
@@ -169,14 +167,37 @@ class Report {
     return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.total[w], "row")}`;
   }
 
-  /** A level, or a height, as it is written. @param {number} time */
-  levelOf(time) {
-    return formatLevel(this.hasHeights ? (1 - time) ** 2 : time);
+  /**
+   * When nodes of the cluster tree part: by how many clusters there are before, on a log scale.
+   * Its heights span many powers of ten, and within clusters nothing of them could be seen.
+   */
+  byNumber() {
+    const kids = new Int32Array(this.nNodes);
+    for (let w = 1; w < this.nNodes; w++) kids[this.parent[w]]++;
+    const inner = [...kids.keys()].filter((w) => kids[w]).sort((a, b) => this.trueTime[a] - this.trueTime[b] || a - b);
+    const before = new Float64Array(this.nNodes);
+    let number = 1;
+    for (const w of inner) {
+      before[w] = number;
+      if (this.trueTime[w] < 1) number += kids[w] - 1; // at height 0 rows part all at once
+    }
+    this.mostClusters = Math.max(number, 2) * 1.3;
+    return Float32Array.from(before, (n, w) => (kids[w] ? this.timeOfNumber(n) : 1));
+  }
+
+  /** Where the cluster tree is drawn that has so many clusters. */
+  timeOfNumber(n) {
+    return Math.log(n) / Math.log(this.mostClusters);
+  }
+
+  /** The level of a node, or its height, as it is written. @param {number} w */
+  levelOf(w) {
+    return this.hasHeights ? formatNumber(1 - this.trueTime[w], 2) : formatLevel(this.time[w]);
   }
 
   /** Where a node parts, in words. @param {number} w */
   where(w) {
-    return `${this.hasHeights ? "height" : "level"} ${this.levelOf(this.time[w])}`;
+    return `${this.hasHeights ? "height" : "level"} ${this.levelOf(w)}`;
   }
 
   /** Transfer support, or exact support if there is no other. @returns {number} NaN where it is not known */

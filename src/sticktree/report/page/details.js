@@ -59,7 +59,7 @@ class Details {
     for (const known of supports) pairs.push([known, known.value.toFixed(2)]);
     if (!supports.length) pairs.push(["Support", "not known"]);
     const word = report.hasHeights ? "height" : "level";
-    pairs.push([`${report.hasChildren[w] ? "Parts" : "Ends"} at ${word}`, report.levelOf(report.time[w])]);
+    pairs.push([`${report.hasChildren[w] ? "Parts" : "Ends"} at ${word}`, report.levelOf(w)]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
     const folded = state.folded.has(w);
     const foldable = this.view.geometry.children(w).length > 0;

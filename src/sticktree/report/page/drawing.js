@@ -99,6 +99,7 @@ class TreeView {
     context.clip();
     if (this.state.mode === "icicle") this.visit((w, a, b) => this.drawBox(w, a, b));
     else this.visit((w, a, b) => this.drawLines(w, a, b));
+    this.drawCut();
     drawTracks(this);
     this.heat.draw();
     this.drawNames();
@@ -240,6 +241,22 @@ class TreeView {
     return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.45 + 0.55 * support);
   }
 
+  /** Where the cluster tree is cut. */
+  drawCut() {
+    const { context, report } = this;
+    if (!report.hasHeights || report.nLabels < 2) return;
+    const x = this.x(report.timeOfNumber(report.nLabels - 0.5));
+    if (x < 0 || x > this.plotWidth) return;
+    context.strokeStyle = this.scheme.ink;
+    context.lineWidth = 1.5;
+    context.setLineDash([5, 4]);
+    context.beginPath();
+    context.moveTo(x, this.place.head);
+    context.lineTo(x, this.place.bottom);
+    context.stroke();
+    context.setLineDash([]);
+  }
+
   /** The names of rows, where there is room. */
   drawNames() {
     const { context, report } = this;
@@ -255,19 +272,17 @@ class TreeView {
     }
   }
 
-  /** Where the axis has marks. */
+  /** Where the axis has marks, and what is written there. */
   ticks(left, right) {
-    const times = [];
-    if (this.report.hasHeights) {
-      for (const h of [1, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0]) {
-        const t = 1 - Math.sqrt(h);
-        if (t >= left && t <= right + 1e-9) times.push(t);
-      }
-      return times;
+    const { report } = this;
+    if (report.hasHeights) {
+      const numbers = [1, 2, 3, 5].flatMap((k) => [k, 10 * k, 100 * k, 1000 * k]).sort((a, b) => a - b);
+      return numbers.filter((k) => k < report.mostClusters).map((k) => [report.timeOfNumber(k), String(k)]);
     }
     const step = niceStep(right - left, Math.max(2, this.plotWidth / 90));
-    for (let t = Math.ceil(Math.max(left, 0) / step) * step; t <= right + 1e-9; t += step) times.push(t);
-    return times;
+    const ticks = [];
+    for (let t = Math.ceil(Math.max(left, 0) / step) * step; t <= right + 1e-9; t += step) ticks.push([t, formatLevel(t)]);
+    return ticks;
   }
 
   drawAxis() {
@@ -276,13 +291,13 @@ class TreeView {
     const y = this.place.bottom + 4;
     context.fillStyle = this.scheme.quiet;
     context.textBaseline = "top";
-    const word = this.report.hasHeights ? "height" : "level";
+    const word = this.report.hasHeights ? "clusters" : "level";
     let free = context.measureText(word).width + 12;
     context.fillText(word, 0, y + 5);
-    for (const t of this.ticks(left, right)) {
+    for (const [t, text] of this.ticks(left, right)) {
       const x = this.x(t);
+      if (x < 0 || t > right + 1e-9) continue;
       context.fillRect(x - 0.5, y - 3, 1, 5);
-      const text = this.report.levelOf(t);
       const wide = context.measureText(text).width;
       const at = Math.min(Math.max(x - wide / 2, 0), this.plotWidth - wide);
       if (at < free) continue;
