@@ -45,11 +45,12 @@ class PageCut:
         sure = None if self.confidence is None else self.confidence[shown]
         return PageCut(self.labels[shown], self.stray[shown], sure, self.slot)
 
-    def packed(self, shown: npt.NDArray[np.int64]) -> dict[str, Any]:
+    def packed(self, shown: npt.NDArray[np.int64], steps: int = 255) -> dict[str, Any]:
         """Return the cut of some rows as text, with sizes and confidences of whole clusters.
 
-        Strays are bits, and confidences are counted in 1/255.
+        Strays are bits, and confidences are counted in 255 or 65,535 steps.
         """
+        kind = "uint8" if steps < 256 else "uint16"
         n, labels, sure = len(self.slot), self.labels, self.confidence
         size = np.bincount(labels, minlength=n)
         means = None
@@ -61,7 +62,8 @@ class PageCut:
             "label": packed(labels[shown], "uint8" if n < 256 else "int32"),
             "wide": n >= 256,
             "stray": packed(np.packbits(self.stray[shown], bitorder="little"), "uint8"),
-            "confidence": None if sure is None else packed(np.rint(255 * sure[shown]), "uint8"),
+            "confidence": None if sure is None else packed(np.rint(steps * sure[shown]), kind),
+            "steps": steps,
             "sizes": size.tolist(),
             "strays": int(self.stray.sum()),
             "means": means,

@@ -86,7 +86,7 @@ def script_data(
             "number": packed(rows, "int32"),
             "names": None if names is None else [names[i] for i in data.tolist()],
         },
-        "cuts": [cut.packed(data) for cut in cuts],
+        "cuts": [cut.packed(data, 65_535 if cut is own else 255) for cut in cuts],
         "found": cuts.index(own),
         "annotations": [_annotation(one, rows, slots) for one in found.annotations],
         "columns": packed_columns(values, slots),

@@ -20,7 +20,9 @@ class Cloud {
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
     this.canvas.addEventListener("pointerleave", () => this.state.set({ hoveredRow: -1 }));
     this.canvas.addEventListener("click", (event) => {
-      const row = this.rowAt(event);
+      // A click is rounded to whole pixels: the row that is pointed at is meant.
+      const { hoveredRow } = this.state;
+      const row = hoveredRow >= 0 ? hoveredRow : this.rowAt(event);
       if (row >= 0) chooseRow(view, row);
     });
     byId("cloud-caption").textContent = this.caption();

@@ -1,5 +1,7 @@
 // The tools above the tree: which tree, how it is drawn, coloured and cut, what stands beside it.
 
+const LEAST_SUPPORT = { transfer: [0.5, 0.7, 0.9], exact: [0.05, 0.5, 0.95] }; // to choose from
+
 /** @param {TreeView} view @param {TreePointer} pointer */
 function enableControls(view, pointer) {
   const { state, report } = view;
@@ -85,12 +87,12 @@ function showChoices({ state, report }) {
   byId("column-order").value = state.columnOrder;
   byId("heat").checked = state.heat;
   const { kind, least } = state.threshold;
+  const supports = Object.entries(LEAST_SUPPORT).filter(([one]) => report[one]).flatMap(([one, values]) =>
+    values.map((value) => make("option", { value: `${one} ${value}` }, `${one} support ≥ ${value}`))
+  );
+  byId("threshold").replaceChildren(make("option", { value: "" }, "all"), ...supports);
   byId("threshold").value = least ? `${kind} ${least}` : "";
   byId("threshold-tool").hidden = !report.support;
-  for (const option of byId("threshold").options) {
-    const [of] = option.value.split(" ");
-    option.hidden = option.disabled = Boolean(of) && !report[of];
-  }
   for (const box of byId("tracks-list").querySelectorAll("input")) box.checked = state.tracks.has(box.value);
   const { k } = report.cuts[state.cut];
   byId("cut").value = state.cut;

@@ -100,7 +100,7 @@ class Report {
     this.label = strays === "label" ? this.joined.map((k, i) => (this.stray[i] ? -1 : k)) : this.joined;
     this.nLabels = cut.k;
     this.confidence = cut.confidence
-      ? arranged(Float32Array.from(unpack(cut.confidence, Uint8Array), (v) => v / 255), this.order)
+      ? arranged(Float32Array.from(unpack(cut.confidence, cut.steps > 255 ? Uint16Array : Uint8Array), (v) => v / cut.steps), this.order)
       : null;
     for (const by of ["label", "confidence"]) this.colourings.delete(by);
   }
