@@ -20,7 +20,7 @@ from sticktree.tree import Tree
 
 MOST_ROWS = 20_000
 """Rows that the page has, one by one: about as many as a screen can show ten times over."""
-MOST_CELLS = 1_500_000  # that it has; a cell takes about five bytes
+MOST_CELLS = 1_000_000  # that it has; a cell takes about five bytes
 LEAST_ROWS = 1_000  # however many columns there are
 
 FEW = 20  # rows of a cluster that are there at least, if the cluster has them and there is room

@@ -78,7 +78,7 @@ class Cloud {
 
   drawBase() {
     const context = prepareCanvas(this.base, this.width, this.height);
-    this.scheme = new Scheme();
+    this.scheme = Scheme.now();
     this.radius = Math.max(1.4, Math.min(3.4, 90 / Math.sqrt(this.report.nRows)));
     if (this.kind === "line") {
       this.histogram.drawBins(context, () => true, css(this.scheme.mixed), 0.9);

@@ -16,7 +16,7 @@ const DIVERGING = {
     [84, 48, 42], [146, 62, 46], [206, 88, 62], [244, 138, 106], [255, 204, 184]],
 };
 const SEQUENTIAL = {
-  light: [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [122, 209, 81], [253, 231, 37]],
+  light: [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [112, 192, 74], [222, 200, 28]],
   dark: [[98, 48, 140], [84, 92, 168], [52, 132, 160], [46, 172, 138], [122, 209, 81], [253, 231, 37]],
 };
 
@@ -112,12 +112,19 @@ class Scheme {
     this.use();
   }
 
+  /** Those of the screen or, while the page is printed, of paper. */
+  static now() {
+    return document.documentElement.classList.contains("printing") ? Scheme.printed() : new Scheme();
+  }
+
   /** The colours of paper, for pictures to be taken along. */
   static printed() {
-    return Object.assign(Object.create(Scheme.prototype), {
+    const scheme = Object.assign(Object.create(Scheme.prototype), {
       ink: "#1d1d1b", quiet: "#5a5a55", line: "#cfcfc8", accent: "#b3003c", dark: false,
       paper: [255, 255, 255], mixed: [185, 185, 178], heat: [107, 127, 148],
     });
+    scheme.use();
+    return scheme;
   }
 
   /** Make it the scheme in use. */

@@ -27,6 +27,7 @@ class Details {
     const key = `${hovered} ${selected} ${row} ${hoveredRow} ${where}`;
     if (key === this.shown) return;
     this.shown = key;
+    this.box.classList.toggle("of-all", selected === 0 && row < 0);
     if (hoveredRow >= 0) this.row(hoveredRow);
     else if (hovered >= 0) this.node(hovered);
     else if (row >= 0) this.row(row);

@@ -99,12 +99,7 @@ function enableDownloads(view) {
     },
     "get-png": () => {
       const canvas = document.createElement("canvas");
-      drawFigure(view, (width, height) => {
-        const context = prepareCanvas(canvas, width, height, 2);
-        context.fillStyle = "#fff";
-        context.fillRect(0, 0, width, height);
-        return context;
-      });
+      drawFigureOn(view, canvas);
       canvas.toBlob((blob) => download(fileName(report, ".png"), blob), "image/png");
     },
     "get-newick": () => download(fileName(report, ".nwk"), new Blob([newick(view)], { type: "text/plain" })),

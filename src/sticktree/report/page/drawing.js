@@ -91,7 +91,9 @@ class TreeView {
     const { context } = this;
     this.stale = false;
     this.place = layOut(this);
-    const { head, bottom } = this.place;
+    const { head, bottom, tracks, heat, heatWidth } = this.place;
+    // Where things stand, for those who look from outside.
+    if (context.canvas === this.canvas) this.canvas.dataset.place = [head, bottom, tracks, heat, heatWidth].map(short).join(" ");
     context.clearRect(0, 0, this.width, this.height);
     context.save();
     context.beginPath();
@@ -248,12 +250,14 @@ class TreeView {
     const x = this.x(report.timeOfNumber(report.nLabels - 0.5));
     if (x < 0 || x > this.plotWidth) return;
     context.strokeStyle = this.scheme.ink;
-    context.lineWidth = 1.5;
+    context.globalAlpha = 0.6;
+    context.lineWidth = 1.25;
     context.setLineDash([5, 4]);
     context.beginPath();
     context.moveTo(x, this.place.head);
     context.lineTo(x, this.place.bottom);
     context.stroke();
+    context.globalAlpha = 1;
     context.setLineDash([]);
   }
 

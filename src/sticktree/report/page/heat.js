@@ -1,7 +1,7 @@
 // The data as a heat map: rows in the order of the tree, columns in that of their own.
 
 const MOST_SCORE = 3; // standard deviations at the ends of the colours
-const FEW_CELLS = 12000; // that are drawn one by one in a picture made of shapes
+const FEW_CELLS = 40000; // that are drawn one by one in a picture made of shapes
 
 class HeatMap {
   /** @param {TreeView} view */
@@ -107,13 +107,23 @@ class HeatMap {
     context.clip();
     const left = this.x(first);
     if (context.ofShapes && shown.length * lines.count <= FEW_CELLS) {
+      // A path of all cells of one colour: a shape for each would take four times the room.
+      const cells = new Map();
       shown.forEach((column, c) => {
         for (let k = 0; k < lines.count; k++) {
-          context.fillStyle = css(this.cell(column, ...lines.rows(k)));
-          const wide = this.columnWidth + (c < shown.length - 1 ? 0.2 : 0);
-          context.fillRect(left + c * this.columnWidth, lines.y + k * lines.step, wide, lines.step + 0.2);
+          const colour = css(this.cell(column, ...lines.rows(k)));
+          if (!cells.has(colour)) cells.set(colour, []);
+          cells.get(colour).push([c, k]);
         }
       });
+      for (const [colour, places] of cells) {
+        context.fillStyle = colour;
+        context.beginPath();
+        for (const [c, k] of places) {
+          context.rect(left + c * this.columnWidth, lines.y + k * lines.step, this.columnWidth + 0.2, lines.step + 0.2);
+        }
+        context.fill();
+      }
     } else {
       this.drawSmall(shown, lines);
       context.imageSmoothingEnabled = this.columnWidth < 1;

@@ -82,7 +82,7 @@ function begin() {
   });
 
   const again = () => {
-    view.scheme = new Scheme();
+    view.scheme = Scheme.now();
     view.resize();
     cloud.resize();
     fillLegend(view);
@@ -90,12 +90,17 @@ function begin() {
   };
   new ResizeObserver(again).observe(byId("tree"));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  for (const moment of ["beforeprint", "afterprint"]) {
-    window.addEventListener(moment, () => {
-      again();
-      view.draw(); // a printer does not wait for a frame
-    });
-  }
+  // A printer does not wait for a frame, and paper has another size: it gets a picture of its own.
+  window.addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("printing");
+    drawFigureOn(view, byId("print-canvas"));
+    cloud.resize();
+    repaint();
+  });
+  window.addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("printing");
+    again();
+  });
   tell();
   if (location.hash.includes("=")) {
     restore(view);
