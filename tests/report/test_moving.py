@@ -9,7 +9,17 @@ from sticktree import Tree
 from sticktree.report import write_report
 from sticktree.report.branches import Branches
 from tests.support.made_fits import mixture
-from tests.support.pages import Page, current, marked, point_of, size_of, titled, unpacked, until
+from tests.support.pages import (
+    Page,
+    current,
+    marked,
+    picture,
+    point_of,
+    size_of,
+    titled,
+    unpacked,
+    until,
+)
 
 # ---- by mouse -----------------------------------------------------------------------------------
 
@@ -51,29 +61,27 @@ def test_a_click_zooms_and_the_path_leads_back(open_page, plain):
 
 def test_buttons_magnify_and_dragging_pans(open_page, plain):
     page = open_page(plain)
-    picture = "document.getElementById('tree-canvas').toDataURL()"
-    seen = [page.evaluate(picture)]
+    seen = [page.evaluate(picture())]
     for _ in range(3):
         page.locator("#zoom-in").click()
-    until(page, f"(old) => {picture} !== old", arg=seen[-1])
-    seen.append(page.evaluate(picture))
+    until(page, f"(old) => {picture()} !== old", arg=seen[-1])
+    seen.append(page.evaluate(picture()))
     x, y = point_of(page, 0.5, 0.5)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x, y - 150, steps=4)
     page.mouse.up()
-    until(page, f"(old) => {picture} !== old", arg=seen[-1])
+    until(page, f"(old) => {picture()} !== old", arg=seen[-1])
     assert page.locator("#path li").count() == 1  # a drag is no click
     page.locator("#zoom-all").click()
     page.mouse.move(1, 1)
-    until(page, f"(old) => {picture} === old", arg=seen[0])
+    until(page, f"(old) => {picture()} === old", arg=seen[0])
 
 
 def test_modes_colours_and_supports_change_the_picture(open_page, plain):
     page = open_page(plain)
     page.locator("#view-options summary").click()
-    picture = "document.getElementById('tree-canvas').toDataURL()"
-    seen = page.evaluate(picture)
+    seen = page.evaluate(picture())
     for act in (
         lambda: page.check("input[value=dendrogram]"),
         lambda: page.select_option("#colour", "a0"),
@@ -81,8 +89,8 @@ def test_modes_colours_and_supports_change_the_picture(open_page, plain):
         lambda: page.locator("#details button", has_text="Fold").click(),
     ):
         act()
-        until(page, f"(old) => {picture} !== old", arg=seen)
-        seen = page.evaluate(picture)
+        until(page, f"(old) => {picture()} !== old", arg=seen)
+        seen = page.evaluate(picture())
     assert "odd" in page.locator("#legend").inner_text()
     assert page.locator("#details button", has_text="Unfold").count() == 1
 

@@ -108,8 +108,9 @@ class Numbers {
       return column.value(best);
     };
     this.ends = sorted.length ? [value(this.low), value(this.high)] : [NaN, NaN];
-    if (limits && column.sd > 0) {
-      [this.low, this.high] = limits.map((v) => (v - column.mean) / column.sd);
+    if (limits) {
+      const sd = column.sd || 1;
+      [this.low, this.high] = limits.map((v) => (v - column.mean) / sd);
       this.ends = limits;
     }
   }

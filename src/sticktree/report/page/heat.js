@@ -218,7 +218,8 @@ class HeatMap {
     const n = this.order.length;
     const size = Math.min(Math.max(last - first, Math.min(2, n)), n);
     const from = Math.min(Math.max((first + last - size) / 2, 0), n - size);
-    this.view.columns = { first: from, last: from + size };
+    // Rounded as the address of the view has them.
+    this.view.columns = { first: Number(short(from)), last: Number(short(from + size)) };
     this.view.state.set({ columnMoves: this.view.state.columnMoves + 1 });
     this.view.ask(true);
   }
