@@ -105,7 +105,10 @@ def test_headings_descend_by_one(nasty):
     [
         ({"names": ["a"]}, "names must have an entry for each of the 14 rows, got 1"),
         ({"classes": range(15)}, "classes must have an entry for each of the 14 rows, got 15"),
-        ({"annotations": {"x": [1]}}, "annotations['x'] must have an entry for each of the 14 rows"),
+        (
+            {"annotations": {"x": [1]}},
+            "annotations['x'] must have an entry for each of the 14 rows",
+        ),
         ({"annotations": [1]}, "annotations must be a dict of sequences or None, got [1]"),
         ({"title": 3}, "title must be a string or None, got 3"),
         ({"provenance": "x"}, "provenance must be a dict or None, got 'x'"),
@@ -200,16 +203,3 @@ def test_a_draw_without_times_or_supports_will_do():
     (only,) = data["trees"]
     assert only["support"] is only["transfer"] is None
     assert unpacked(only["time"], "<f4").tolist() == [0, 1, 3, 3, 3]
-
-
-def test_ten_thousand_rows_stay_small():
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(10_000, 20))
-    # A tree of pairs of pairs: the linkage of so many rows would take all the time of the test.
-    parent = (np.arange(19_999) - 1) // 2
-    depth = np.floor(np.log2(np.arange(19_999) + 1))
-    tree = Tree(parent, np.arange(9_999, 19_999), time=depth, support=rng.random(19_999))
-    page = build_report(
-        mixture(values, tree=tree, labels=tree.cut(3)), names=[f"sample {i}" for i in range(10_000)]
-    )
-    assert len(page.encode()) < 5_000_000

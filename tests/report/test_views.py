@@ -278,7 +278,10 @@ def test_either_tree_orders_everything(open_page, cut_page, cut_fit, data):
     confidence = page.locator("#details .facts").inner_text()
     page.locator("#view-options summary").click()
     page.select_option("#which-tree", "1")
-    until(page, "document.querySelector('#outline [aria-selected=true]').textContent.includes('level')")
+    until(
+        page,
+        "document.querySelector('#outline [aria-selected=true]').textContent.includes('level')",
+    )
     titled(page, "sample 33")  # the row stays chosen
     assert page.locator("#details .facts").inner_text() == confidence
     path = page.locator("#details .row-path li").count()

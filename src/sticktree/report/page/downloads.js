@@ -34,8 +34,8 @@ function newick(view) {
   const end = (w, inner) => {
     const label = inner && known(report.exact, w) ? String(Number(report.exact[w].toPrecision(6))) : "";
     const note = inner && known(report.transfer, w) ? `[&transfer=${Number(report.transfer[w].toPrecision(6))}]` : "";
-    const length = w === root ? "" : `:${Number(Math.max(time[w] - time[geometry.up[w]], 0).toPrecision(7))}`;
-    return label + note + length;
+    const long = Math.max(time[w] - (w === root ? 0 : time[geometry.up[w]]), 0);
+    return label + note + (w === root && !long ? "" : `:${Number(long.toPrecision(7))}`);
   };
   const parts = [];
   const stack = [{ w: root, next: 0 }];
