@@ -203,7 +203,9 @@ def test_a_long_posterior_is_read_in_part():
 
 def test_a_diagnosis_says_what_to_think_of_it():
     settled = Settled(2, 0.001, 0.05, 0.02, 0.98, 1.0, 0.99)
-    found = Diagnosis({"log_joint": 1.31, "nodes[1]": 1.02}, {"log_joint": 40, "nodes[1]": 9}, settled)
+    found = Diagnosis(
+        {"log_joint": 1.31, "nodes[1]": 1.02}, {"log_joint": 40, "nodes[1]": 9}, settled
+    )
     text = repr(found)
     assert text.startswith(f"Diagnosis({found.verdict().agreement}: {found.verdict().text}")
     assert "Largest R-hat 1.31: log joint density; fewest effective draws 9: branches at" in text

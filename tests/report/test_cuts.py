@@ -1,6 +1,6 @@
 """Cuts, colours and columns of the page, against naive twins."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ def test_cuts_are_those_of_the_fit(cut_fit):
 
 def test_clusters_that_stay_keep_their_colours(cut_fit):
     _, cuts = cuts_of(Findings(cut_fit.fit_))
-    for before, after in zip(cuts, cuts[1:], strict=False):
+    for before, after in pairwise(cuts):
         for k, slot in enumerate(before.slot):
             rows = before.labels == k
             same = [j for j in range(len(after.slot)) if np.array_equal(after.labels == j, rows)]

@@ -193,9 +193,7 @@ class Posterior:
             ) from None
         scalars = self.scalars()
         dims = {name: self._dimensions(name, values.shape[2:]) for name, values in scalars.items()}
-        coords = {
-            dim: labels for known in dims.values() for dim, labels in known.items() if labels
-        }
+        coords = {dim: labels for known in dims.values() for dim, labels in known.items() if labels}
         return from_dict(
             {"posterior": scalars},
             dims={name: list(known) for name, known in dims.items() if known},
@@ -208,13 +206,15 @@ class Posterior:
         Without labels they are counted from 0.
         """
         columns = [] if self.training is None else list(self.training.scaling.columns.names)
-        named = {
+        named: dict[str, list[Any]] = {
             "level": list(range(1, self.depth + 1)),
             "column": list(map(str, columns)),
             "hyper_parameter": ["kappa", "shape", "scale"],
         }
         result: dict[str, list[Any]] = {}
-        for dim, size in zip(ENTRY_DIMENSIONS.get(name, ("entry", "second_entry")), shape, strict=False):
+        for dim, size in zip(
+            ENTRY_DIMENSIONS.get(name, ("entry", "second_entry")), shape, strict=False
+        ):
             fits = len(named.get(dim, [])) == size and len(set(named[dim])) == size
             # Kinds with several coordinates a column, and levels of other models, are counted.
             result[dim if fits else f"{name}_{dim}"] = named[dim] if fits else []

@@ -127,7 +127,9 @@ def html_of_columns(columns: Columns) -> str:
     note = f'<div style="opacity:.7;font-size:12px">{left} more are left out.</div>'
     return _block(
         f"<div><b>Columns</b>: {escape(columns.listed())}</div>",
-        _details("one by one", _table(("name", "kind", "categories"), rows[:MOST_COLUMNS], n_words=3)),
+        _details(
+            "one by one", _table(("name", "kind", "categories"), rows[:MOST_COLUMNS], n_words=3)
+        ),
         note if left > 0 else "",
     )
 
@@ -221,7 +223,7 @@ def _box(left: float, top: float, width: float, height: float) -> str:
 
 
 def _rest(
-    tree: Tree, drawn: Any, left: FloatArray, width: FloatArray, bottom: FloatArray
+    tree: Tree, drawn: Any, left: Any, width: Any, bottom: FloatArray
 ) -> Iterator[tuple[float, float, float]]:
     """Yield place, top and width of what is below the branches drawn and not drawn itself."""
     parents = np.flatnonzero(drawn & (tree.n_children > 0))
