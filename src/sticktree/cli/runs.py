@@ -173,12 +173,15 @@ class RunFolder:
         levels = range(1, self.record["result"]["levels"] + 1)
         return [np.array(self.clusters[f"level_{k}"], dtype=np.int64) for k in levels]
 
-    @property
-    def tree(self) -> Tree:
-        """The consensus tree, with the names of the rows if there are any."""
+    def tree(self, which: str = "consensus") -> Tree:
+        """Return the consensus tree or that of the clusters, with names of the rows if any."""
         from sticktree.present.findings import Findings
 
-        return Findings(self.estimator.fit_, names=self.ids).tree
+        tree = Findings(self.estimator.fit_, names=self.ids).tree
+        if which == "consensus":
+            return tree
+        clusters = self.estimator.fit_.cluster_tree
+        return clusters if tree.names is None else clusters.annotated(names=tree.names)
 
     # ---- writing --------------------------------------------------------------------------------
 
@@ -343,6 +346,16 @@ def output_folder(folder: Path, names: list[str], *, overwrite: bool) -> Path:
         raise ValueError(f"--output {folder} is a file: give a folder")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def add_tree(parser: argparse.ArgumentParser) -> None:
+    """Add ``--tree``."""
+    parser.add_argument(
+        "--tree",
+        choices=("consensus", "clusters"),
+        default="consensus",
+        help="the consensus of the draws' trees, or the tree whose cuts are clusters [consensus]",
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int | None) -> None:

@@ -57,8 +57,8 @@ def script_data(
     found: Findings, shown: npt.NDArray[np.int64], averaging: Averaging, title: str
 ) -> dict[str, Any]:
     """Return what the script draws; rows are in the order of the first tree."""
-    trees = [(word, _branches(tree, shown)) for word, tree in _trees(found)]
-    first = trees[0][1].order
+    trees = [(word, tree, _branches(tree, shown)) for word, tree in _trees(found)]
+    first = trees[0][2].order
     position = np.argsort(first)
     data = shown[first]
     rows = found.in_tree[data]
@@ -77,10 +77,11 @@ def script_data(
         "trees": [
             {
                 "word": word,
-                "order": packed(position[tree.order], "int32") if k else None,
-                **tree.packed(),
+                "order": packed(position[branches.order], "int32") if k else None,
+                "groups": _n_groups(tree) if word == "clusters" else None,
+                **branches.packed(),
             }
-            for k, (word, tree) in enumerate(trees)
+            for k, (word, tree, branches) in enumerate(trees)
         ],
         "rows": {
             "number": packed(rows, "int32"),
@@ -101,6 +102,12 @@ def _trees(found: Findings) -> list[tuple[str, Tree]]:
     if found.cluster_tree is None or found.cluster_tree is found.fit.tree:
         return [("consensus", consensus)]
     return [("clusters", found.cluster_tree), ("consensus", consensus)]
+
+
+def _n_groups(tree: Tree) -> int:
+    """Return how many groups of rows the cluster tree parts, one join at a time."""
+    joins = (tree.n_children > 1) & (tree.time < 1)
+    return 1 + int((tree.n_children[joins] - 1).sum())
 
 
 def _branches(tree: Tree, shown: npt.NDArray[np.int64]) -> Branches:

@@ -66,15 +66,15 @@ class Report {
     this.count = unpack(tree.count, Int32Array);
     // Sizes count the rows that are not on the page too.
     this.total = tree.total ? unpack(tree.total, Int32Array) : this.count;
-    this.trueTime = unpack(tree.time, Float32Array);
+    this.time = unpack(tree.time, Float32Array);
     this.exact = tree.support ? unpack(tree.support, Float32Array) : null;
     this.transfer = tree.transfer ? unpack(tree.transfer, Float32Array) : null;
     // What is shown where one number has room.
     this.support = this.transfer ?? this.exact;
     this.supportName = this.transfer ? "transfer support" : "support";
-    this.hasHeights = tree.word === "clusters";
+    // The cluster tree parts a branch at log k / log of all groups if it has k clusters till then.
+    this.nGroups = tree.groups;
     this.nNodes = this.parent.length;
-    this.time = this.hasHeights ? this.byNumber() : this.trueTime;
     this.end = this.time.reduce((most, t) => Math.max(most, t), 0);
     this.number = arranged(this.baseNumber, order);
     this.names = arranged(this.baseNames, order);
@@ -167,37 +167,15 @@ class Report {
     return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.total[w], "row")}`;
   }
 
-  /**
-   * When nodes of the cluster tree part: by how many clusters there are before, on a log scale.
-   * Its heights span many powers of ten, and within clusters nothing of them could be seen.
-   */
-  byNumber() {
-    const kids = new Int32Array(this.nNodes);
-    for (let w = 1; w < this.nNodes; w++) kids[this.parent[w]]++;
-    const inner = [...kids.keys()].filter((w) => kids[w]).sort((a, b) => this.trueTime[a] - this.trueTime[b] || a - b);
-    const before = new Float64Array(this.nNodes);
-    let number = 1;
-    for (const w of inner) {
-      before[w] = number;
-      if (this.trueTime[w] < 1) number += kids[w] - 1; // at height 0 rows part all at once
-    }
-    this.mostClusters = Math.max(number, 2) * 1.3;
-    return Float32Array.from(before, (n, w) => (kids[w] ? this.timeOfNumber(n) : 1));
-  }
-
-  /** Where the cluster tree is drawn that has so many clusters. */
+  /** Where the cluster tree has so many clusters. */
   timeOfNumber(n) {
-    return Math.log(n) / Math.log(this.mostClusters);
-  }
-
-  /** The level of a node, or its height, as it is written. @param {number} w */
-  levelOf(w) {
-    return this.hasHeights ? formatNumber(1 - this.trueTime[w], 2) : formatLevel(this.time[w]);
+    return Math.log(n) / Math.log(Math.max(this.nGroups, 2));
   }
 
   /** Where a node parts, in words. @param {number} w */
   where(w) {
-    return `${this.hasHeights ? "height" : "level"} ${this.levelOf(w)}`;
+    if (!this.nGroups) return `level ${formatLevel(this.time[w])}`;
+    return many(1 + Math.round(Math.max(this.nGroups, 2) ** this.time[w]), "cluster");
   }
 
   /** Transfer support, or exact support if there is no other. @returns {number} NaN where it is not known */

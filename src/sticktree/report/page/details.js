@@ -59,8 +59,8 @@ class Details {
     const supports = report.supportsOf(w);
     for (const known of supports) pairs.push([known, known.value.toFixed(2)]);
     if (!supports.length) pairs.push(["Support", "not known"]);
-    const word = report.hasHeights ? "height" : "level";
-    pairs.push([`${report.hasChildren[w] ? "Parts" : "Ends"} at ${word}`, report.levelOf(w)]);
+    if (report.hasChildren[w]) pairs.push(["Parts at", report.where(w)]);
+    else if (!report.nGroups) pairs.push(["Ends at", report.where(w)]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
     const folded = state.folded.has(w);
     const foldable = this.view.geometry.children(w).length > 0;
@@ -168,6 +168,7 @@ class Details {
       const support = report.supportOf(w);
       const note = Number.isNaN(support) || !report.hasChildren[w] ? "" : `${report.supportName} ${support.toFixed(2)}, `;
       const when = report.hasChildren[w] ? "parts" : "ends";
+      const where = report.nGroups && !report.hasChildren[w] ? "" : `${when} at ${report.where(w)}`;
       list.append(
         make(
           "li",
@@ -177,7 +178,7 @@ class Details {
             { type: "button", class: "link", click: () => this.state.zoom(w) },
             isolated(report.nodeName(w))
           ),
-          make("span", { class: "note" }, `${note}${when} at ${report.where(w)}`)
+          make("span", { class: "note" }, `${note}${where}`)
         )
       );
     }

@@ -27,7 +27,7 @@ function newickName(name) {
 /** The branch in view, without the nodes that are left out of it. @param {TreeView} view */
 function newick(view) {
   const { report, geometry } = view;
-  const { start, count, trueTime: time, hasChildren } = report;
+  const { start, count, time, hasChildren } = report;
   const row = (i) => (report.names ? newickName(report.names[i]) : String(report.number[i]));
   const known = (values, w) => values && !Number.isNaN(values[w]);
   const root = view.state.zoomed;

@@ -246,7 +246,7 @@ class TreeView {
   /** Where the cluster tree is cut. */
   drawCut() {
     const { context, report } = this;
-    if (!report.hasHeights || report.nLabels < 2) return;
+    if (!report.nGroups || report.nLabels < 2) return;
     const x = this.x(report.timeOfNumber(report.nLabels - 0.5));
     if (x < 0 || x > this.plotWidth) return;
     context.strokeStyle = this.scheme.ink;
@@ -279,9 +279,9 @@ class TreeView {
   /** Where the axis has marks, and what is written there. */
   ticks(left, right) {
     const { report } = this;
-    if (report.hasHeights) {
+    if (report.nGroups) {
       const numbers = [1, 2, 3, 5].flatMap((k) => [k, 10 * k, 100 * k, 1000 * k]).sort((a, b) => a - b);
-      return numbers.filter((k) => k < report.mostClusters).map((k) => [report.timeOfNumber(k), String(k)]);
+      return numbers.filter((k) => k <= report.nGroups).map((k) => [report.timeOfNumber(k), String(k)]);
     }
     const step = niceStep(right - left, Math.max(2, this.plotWidth / 90));
     const ticks = [];
@@ -295,7 +295,7 @@ class TreeView {
     const y = this.place.bottom + 4;
     context.fillStyle = this.scheme.quiet;
     context.textBaseline = "top";
-    const word = this.report.hasHeights ? "clusters" : "level";
+    const word = this.report.nGroups ? "clusters" : "level";
     let free = context.measureText(word).width + 12;
     context.fillText(word, 0, y + 5);
     for (const [t, text] of this.ticks(left, right)) {
