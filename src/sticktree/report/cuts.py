@@ -112,7 +112,7 @@ def inherited(
     >>> import numpy as np
     >>> from sticktree.report.cuts import inherited
     >>> inherited(np.array([0, 0, 1, 1, 2]), 3, np.array([1, 1, 1, 0, 0]), [0, 1])
-    [1, 0, 2]
+    [1, 2, 0]
     """
     return _given(_in_common(labels, n_labels, others, len(slots)), slots, taken=set(), least=0.0)
 

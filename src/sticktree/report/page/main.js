@@ -88,7 +88,10 @@ function begin() {
     fillLegend(view);
     repaint();
   };
-  new ResizeObserver(again).observe(byId("tree"));
+  new ResizeObserver(() => {
+    const { clientWidth, clientHeight } = byId("tree");
+    if (clientWidth !== view.width || clientHeight !== view.height) again(); // at first it has not changed
+  }).observe(byId("tree"));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   // A printer does not wait for a frame, and paper has another size: it gets a picture of its own.
   window.addEventListener("beforeprint", () => {
