@@ -173,15 +173,22 @@ class RunFolder:
         levels = range(1, self.record["result"]["levels"] + 1)
         return [np.array(self.clusters[f"level_{k}"], dtype=np.int64) for k in levels]
 
-    def tree(self, which: str = "consensus") -> Tree:
-        """Return the consensus tree or that of the clusters, with names of the rows if any."""
+    @property
+    def tree(self) -> Tree:
+        """The consensus tree, with the names of the rows if there are any."""
         from sticktree.present.findings import Findings
 
-        tree = Findings(self.estimator.fit_, names=self.ids).tree
-        if which == "consensus":
-            return tree
-        clusters = self.estimator.fit_.cluster_tree
-        return clusters if tree.names is None else clusters.annotated(names=tree.names)
+        return Findings(self.estimator.fit_, names=self.ids).tree
+
+    @property
+    def cluster_tree(self) -> Tree:
+        """The tree whose cuts are clusters, with the same names."""
+        tree, names = self.estimator.fit_.cluster_tree, self.tree.names
+        return tree if names is None else tree.annotated(names=names)
+
+    def tree_called(self, which: str) -> Tree:
+        """Return one of the two: "consensus" or "clusters"."""
+        return self.tree if which == "consensus" else self.cluster_tree
 
     # ---- writing --------------------------------------------------------------------------------
 

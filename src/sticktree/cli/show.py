@@ -58,7 +58,7 @@ def run_summary(options: argparse.Namespace) -> None:
     if options.json:
         print(json_text(found.result()), end="")
     else:
-        print(summary(found, None if options.tree == "consensus" else folder.tree(options.tree)))
+        print(summary(found, folder.cluster_tree if options.tree == "clusters" else None))
 
 
 SUMMARY = Command(
@@ -320,7 +320,7 @@ def run_export(options: argparse.Namespace) -> None:
     if itol and options.output in (None, "-"):
         raise ValueError("--format itol writes several files: give a folder with --output")
     run = RunFolder.open(options.folder)
-    tree = run.tree(options.tree)
+    tree = run.tree_called(options.tree)
     if options.min_support is not None:
         tree = tree.collapsed(options.min_support, by=options.by)
     if itol:
