@@ -41,8 +41,8 @@ def test_svg_is_well_formed_and_has_what_is_in_view(open_page, take, cut_page):
     paths = [one.get("d") for one in root.iter(f"{SVG}path")]
     assert sum(path.count("z") for path in paths) == 60 * 5  # a shape for every cell
     assert not list(root.iter(f"{SVG}image"))
-    dashed = [one for one in root.iter(f"{SVG}path") if one.get("stroke-dasharray")]
-    assert len(dashed) == 1  # the cut
+    bars = [one.get("height") for one in root.iter(f"{SVG}rect")]
+    assert bars.count("14") == 3  # one before every cluster
 
 
 def test_png_is_twice_as_sharp_and_not_empty(open_page, take, cut_page):

@@ -72,7 +72,7 @@ class Report {
     // What is shown where one number has room.
     this.support = this.transfer ?? this.exact;
     this.supportName = this.transfer ? "transfer support" : "support";
-    // The cluster tree parts a branch at log k / log of all groups if it has k clusters till then.
+    // The cluster tree, of so many groups, parts its branches one after another.
     this.nGroups = tree.groups;
     this.nNodes = this.parent.length;
     this.end = this.time.reduce((most, t) => Math.max(most, t), 0);
@@ -92,7 +92,7 @@ class Report {
    */
   cut(at, strays) {
     const cut = this.cuts[at];
-    Object.assign(this, { cutAt: at, strays, clusters: cut });
+    Object.assign(this, { cutAt: at, strays, clusters: cut, foundTops: null });
     const bits = unpack(cut.stray, Uint8Array);
     const isStray = Uint8Array.from({ length: this.nRows }, (_, i) => (bits[i >> 3] >> (i & 7)) & 1);
     this.stray = arranged(isStray, this.order);
@@ -167,15 +167,24 @@ class Report {
     return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.total[w], "row")}`;
   }
 
-  /** Where the cluster tree has so many clusters. */
-  timeOfNumber(n) {
-    return Math.log(n) / Math.log(Math.max(this.nGroups, 2));
+  /** Where in the cluster tree the k-th branch parts. */
+  timeOfPart(k) {
+    return Math.log(k) / Math.log(Math.max(this.nGroups, 2));
   }
 
-  /** Where a node parts, in words. @param {number} w */
-  where(w) {
-    if (!this.nGroups) return `level ${formatLevel(this.time[w])}`;
-    return many(1 + Math.round(Math.max(this.nGroups, 2) ** this.time[w]), "cluster");
+  /** How and where a node parts, in two words: "at" and "level 1.5", or "as" and "number 3 of 20". */
+  parting(w) {
+    if (!this.nGroups) return ["at", `level ${formatLevel(this.time[w])}`];
+    return ["as", `number ${Math.round(Math.max(this.nGroups, 2) ** this.time[w])} of ${this.nGroups - 1}`];
+  }
+
+  /** The smallest branch of the cluster tree with all rows of each cluster, but for strays. */
+  get tops() {
+    if (!this.foundTops) {
+      const codes = this.joined.map((k, i) => (this.stray[i] ? -1 : k));
+      this.foundTops = this.nGroups ? this.clusters.slots.map((_, k) => this.nodeOfCode(codes, k)) : [];
+    }
+    return this.foundTops;
   }
 
   /** Transfer support, or exact support if there is no other. @returns {number} NaN where it is not known */

@@ -59,8 +59,9 @@ class Details {
     const supports = report.supportsOf(w);
     for (const known of supports) pairs.push([known, known.value.toFixed(2)]);
     if (!supports.length) pairs.push(["Support", "not known"]);
-    if (report.hasChildren[w]) pairs.push(["Parts at", report.where(w)]);
-    else if (!report.nGroups) pairs.push(["Ends at", report.where(w)]);
+    const [how, where] = report.parting(w);
+    if (report.hasChildren[w]) pairs.push([`Parts ${how}`, where]);
+    else if (!report.nGroups) pairs.push(["Ends at", where]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
     const folded = state.folded.has(w);
     const foldable = this.view.geometry.children(w).length > 0;
@@ -168,7 +169,7 @@ class Details {
       const support = report.supportOf(w);
       const note = Number.isNaN(support) || !report.hasChildren[w] ? "" : `${report.supportName} ${support.toFixed(2)}, `;
       const when = report.hasChildren[w] ? "parts" : "ends";
-      const where = report.nGroups && !report.hasChildren[w] ? "" : `${when} at ${report.where(w)}`;
+      const where = report.nGroups && !report.hasChildren[w] ? "" : `${when} ${report.parting(w).join(" ")}`;
       list.append(
         make(
           "li",

@@ -243,22 +243,19 @@ class TreeView {
     return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.45 + 0.55 * support);
   }
 
-  /** Where the cluster tree is cut. */
+  /** Where the cluster tree is cut: a line before the branch of every cluster. */
   drawCut() {
     const { context, report } = this;
-    if (!report.nGroups || report.nLabels < 2) return;
-    const x = this.x(report.timeOfNumber(report.nLabels - 0.5));
-    if (x < 0 || x > this.plotWidth) return;
-    context.strokeStyle = this.scheme.ink;
-    context.globalAlpha = 0.6;
-    context.lineWidth = 1.25;
-    context.setLineDash([5, 4]);
-    context.beginPath();
-    context.moveTo(x, this.place.head);
-    context.lineTo(x, this.place.bottom);
-    context.stroke();
-    context.globalAlpha = 1;
-    context.setLineDash([]);
+    if (report.nLabels < 2) return;
+    context.fillStyle = this.scheme.ink;
+    for (const w of report.tops) {
+      const x = this.leftOf(w);
+      const top = this.y(report.start[w]);
+      const bottom = this.y(report.start[w] + report.count[w]);
+      if (x <= 0 || bottom < this.place.head || top > this.place.bottom) continue;
+      if (this.state.mode === "icicle") context.fillRect(x - 1.5, top, 3, Math.max(bottom - top - 1, 1));
+      else context.fillRect(x + 3, this.y(this.geometry.middle[w]) - 7, 3, 14);
+    }
   }
 
   /** The names of rows, where there is room. */
@@ -281,7 +278,7 @@ class TreeView {
     const { report } = this;
     if (report.nGroups) {
       const numbers = [1, 2, 3, 5].flatMap((k) => [k, 10 * k, 100 * k, 1000 * k]).sort((a, b) => a - b);
-      return numbers.filter((k) => k <= report.nGroups).map((k) => [report.timeOfNumber(k), String(k)]);
+      return numbers.filter((k) => k <= report.nGroups).map((k) => [report.timeOfPart(k), String(k)]);
     }
     const step = niceStep(right - left, Math.max(2, this.plotWidth / 90));
     const ticks = [];
@@ -295,9 +292,10 @@ class TreeView {
     const y = this.place.bottom + 4;
     context.fillStyle = this.scheme.quiet;
     context.textBaseline = "top";
-    const word = this.report.nGroups ? "clusters" : "level";
-    let free = context.measureText(word).width + 12;
-    context.fillText(word, 0, y + 5);
+    const word = this.report.nGroups ? "order of parting" : "level";
+    const narrow = this.plotWidth < 200;
+    let free = narrow ? 0 : context.measureText(word).width + 12;
+    if (!narrow) context.fillText(word, 0, y + 5);
     for (const [t, text] of this.ticks(left, right)) {
       const x = this.x(t);
       if (x < 0 || t > right + 1e-9) continue;

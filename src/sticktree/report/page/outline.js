@@ -78,7 +78,7 @@ class Outline {
     const support = report.supportOf(v);
     if (report.hasChildren[v]) {
       if (!Number.isNaN(support)) facts.push(`${report.supportName} ${support.toFixed(2)}`);
-      facts.push(`parts at ${report.where(v)}`);
+      facts.push(`parts ${report.parting(v).join(" ")}`);
     }
     facts.push(this.state.colouring.spoken(v));
     if (this.state.folded.has(v)) facts.push("folded");

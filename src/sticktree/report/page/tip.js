@@ -68,7 +68,7 @@ function nodeLines({ report, state }, node) {
   if (report.count[node] > 1) {
     for (const { name, value } of report.supportsOf(node)) facts.push(`${name.toLowerCase()} ${value.toFixed(2)}`);
   }
-  if (report.hasChildren[node]) facts.push(`parts at ${report.where(node)}`);
+  if (report.hasChildren[node]) facts.push(`parts ${report.parting(node).join(" ")}`);
   const lines = report.features(report.start[node], report.start[node] + report.count[node]);
   return [
     [isolated(report.nodeName(node))],
