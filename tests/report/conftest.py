@@ -121,18 +121,28 @@ def cut_table(table):
 
 
 @pytest.fixture(scope="package")
-def cut_fit(cut_table):
-    """A quick fit, with draws: its cluster tree can be cut."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return DFPMixture(
-            covariance_type="full",
-            leaf_noise="shared",
-            n_chains=2,
-            n_warmup=20,
-            n_draws=30,
-            random_state=0,
-        ).fit(cut_table)
+def quick_fit():
+    """Return a function that fits with few draws; chains as short as these may well disagree."""
+
+    def fit(data):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return DFPMixture(
+                covariance_type="full",
+                leaf_noise="shared",
+                n_chains=2,
+                n_warmup=20,
+                n_draws=30,
+                random_state=0,
+            ).fit(data)
+
+    return fit
+
+
+@pytest.fixture(scope="package")
+def cut_fit(quick_fit, cut_table):
+    """A fit with draws: its cluster tree can be cut."""
+    return quick_fit(cut_table)
 
 
 @pytest.fixture(scope="package")

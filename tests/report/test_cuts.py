@@ -31,6 +31,14 @@ def test_cuts_are_those_of_the_fit(cut_fit):
         assert len(set(cut.slot)) == k  # no two of a cut are of one colour
 
 
+def test_of_few_different_rows_there_are_few_cuts(quick_fit):
+    rows = np.repeat([[0.0, 0.0], [9.0, 1.0], [0.5, 8.0], [9.0, 9.5]], 8, axis=0)
+    own, cuts = cuts_of(Findings(quick_fit(rows).fit_))
+    assert [len(cut.slot) for cut in cuts] == list(range(1, len(cuts) + 1))
+    assert len(cuts) <= 4
+    assert own in cuts
+
+
 def test_clusters_that_stay_keep_their_colours(cut_fit):
     _, cuts = cuts_of(Findings(cut_fit.fit_))
     for before, after in pairwise(cuts):

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.errors import ParameterError
 from sticktree.palette import CLUSTERS
 from sticktree.present.findings import Findings
 from sticktree.report.markup import packed
 
 MOST_CLUSTERS = len(CLUSTERS)  # more cannot be told apart by colour
+BESIDE = 4  # numbers that are there below and above that of the clusters found
 MANY = 100_000  # data, above which confidences are those of the clusters found alone
 ALIKE = 0.65  # share of rows in common, of their mean number, from which a class is a cluster
 
@@ -72,7 +74,10 @@ class PageCut:
 
 
 def cuts_of(found: Findings) -> tuple[PageCut, list[PageCut]]:
-    """Return the clusters found and, where draws are at hand, also those of 1 to 20."""
+    """Return the clusters found and, where draws are at hand, other numbers of them.
+
+    These are 1 to 20, and a few less and more than were found.
+    """
     fit, rows = found.fit, found.in_tree
     labels = fit.labels[rows]
     n_found = max(fit.cut.n_clusters, int(labels.max(initial=-1)) + 1)
@@ -80,12 +85,17 @@ def cuts_of(found: Findings) -> tuple[PageCut, list[PageCut]]:
     if not fit.posterior.labelled:
         return first, [first]
     cuts = {n_found: first}
-    most = min(MOST_CLUSTERS, fit.walk.profiles.size.size)
-    for numbers in (range(n_found + 1, most + 1), range(min(n_found - 1, most), 0, -1)):
+    wanted = {*range(1, MOST_CLUSTERS + 1), *range(n_found - BESIDE, n_found + BESIDE + 1)}
+    more = sorted(k for k in wanted if k > n_found)
+    fewer = sorted((k for k in wanted if 0 < k < n_found), reverse=True)
+    for numbers in (more, fewer):
         before = first
         for k in numbers:
-            before = _cut_like(found, k, before)
-            cuts[len(before.slot)] = before
+            try:
+                before = _cut_like(found, k, before)
+            except ParameterError:  # there are not so many rows that differ
+                break
+            cuts.setdefault(len(before.slot), before)
     return first, [cuts[k] for k in sorted(cuts)]
 
 
