@@ -74,8 +74,8 @@ def run_predict(options: argparse.Namespace) -> None:
     """Predict and write."""
     path = check_file(options.output, overwrite=options.overwrite)
     folder = RunFolder.open(options.folder)
-    level = _check_level(folder, options.level)
-    _check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
+    level = check_level(folder, options.level)
+    check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
     table, frame = _new_rows(folder, options.data, options)
     columns: dict[str, Any] = {"row": range(len(frame))}
     name = folder.record["columns"]["id"]
@@ -93,7 +93,7 @@ def _answers(
     if options.impute:
         filled: Any = estimator.impute(frame)
         return {column: filled[column].tolist() for column in filled}
-    with _named_as_options():
+    with named_as_options():
         probability = estimator.predict_proba(frame, level, options.n_clusters)
     columns = {
         "cluster": probability.argmax(axis=1).tolist(),
@@ -106,7 +106,7 @@ def _answers(
 
 
 @contextmanager
-def _named_as_options() -> Iterator[None]:
+def named_as_options() -> Iterator[None]:
     """Let errors about numbers of clusters name the option."""
     try:
         yield
@@ -116,7 +116,7 @@ def _named_as_options() -> Iterator[None]:
         raise error.renamed("--n-clusters") from None
 
 
-def _check_level(folder: RunFolder, level: int | None) -> int | None:
+def check_level(folder: RunFolder, level: int | None) -> int | None:
     """Return a level that the tree of the run has."""
     last = folder.record["result"]["levels"]
     if level is not None and not 0 <= level <= last:
@@ -210,11 +210,11 @@ def run_cluster(options: argparse.Namespace) -> None:
     """Cluster and write."""
     path = check_file(options.output, overwrite=options.overwrite)
     folder = RunFolder.open(options.folder)
-    level = _check_level(folder, options.level)
+    level = check_level(folder, options.level)
     n_rows = folder.record["data"]["rows"]
-    _check_n_clusters(options.n_clusters, n_rows)
+    check_n_clusters(options.n_clusters, n_rows)
     _check_method(options)
-    with saying("looking for clusters"), _named_as_options():
+    with saying("looking for clusters"), named_as_options():
         labels = folder.estimator.cluster(
             options.n_clusters,
             method=options.method,
@@ -240,7 +240,8 @@ def _check_method(options: argparse.Namespace) -> None:
         raise ParameterError("--strays", options.strays, expected, shown=options.strays)
 
 
-def _check_n_clusters(n_clusters: int | None, n_rows: int) -> None:
+def check_n_clusters(n_clusters: int | None, n_rows: int) -> None:
+    """Raise if there cannot be so many clusters."""
     if n_clusters is None:
         return
     check_integer("--n-clusters", n_clusters, minimum=1)
@@ -294,7 +295,7 @@ def run_markers(options: argparse.Namespace) -> None:
     if options.top is not None:
         check_integer("--top", options.top, minimum=1)
     folder = RunFolder.open(options.folder)
-    _check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
+    check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
     with saying("comparing every cluster with the other rows"):
         labels = None
         if options.n_clusters is not None:
@@ -365,13 +366,13 @@ def add_evaluate(parser: argparse.ArgumentParser) -> None:
 def run_evaluate(options: argparse.Namespace) -> None:
     """Evaluate and print."""
     folder = RunFolder.open(options.folder)
-    level = _check_level(folder, options.level)
-    _check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
+    level = check_level(folder, options.level)
+    check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
     if options.test is None:
         given = [name for name in READING if getattr(options, name) is not None]
         if given:
             raise ValueError(f"--{given[0]} is for the file of --test, which is not given")
-    with saying("computing densities and agreement"), _named_as_options():
+    with saying("computing densities and agreement"), named_as_options():
         test = None if options.test is None else _test(folder, options, level)
         labels = _labels(folder, options)
         agreement = _agreement(folder, labels, level, options.n_clusters)

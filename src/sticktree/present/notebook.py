@@ -15,6 +15,7 @@ import numpy as np
 from sticktree.checks import FloatArray
 from sticktree.posterior.draws import r_hat_text, scalar_name
 from sticktree.posterior.markers import HEADINGS
+from sticktree.posterior.relevance import HEADINGS as HEADINGS_OF_RELEVANCE
 from sticktree.present.findings import Findings
 from sticktree.present.table import (
     SUPPORT_MEANINGS,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from sticktree.data import Columns
     from sticktree.posterior.draws import Diagnosis, Posterior
     from sticktree.posterior.markers import Markers
+    from sticktree.posterior.relevance import Relevance
     from sticktree.tree import Tree
 
 WIDTH, HEIGHT = 680, 150  # of the picture of a tree
@@ -151,6 +153,9 @@ def html_of_fit(estimator: Any) -> str:
     return _block(
         _table(None, rows),
         _details("what makes the clusters", html_of_markers(found.markers.top(MOST_MARKERS))),
+        ""
+        if found.carrying is None
+        else _details("which columns carry them", html_of_relevance(found.carrying)),
         _details("tree", html_of_tree(found.tree)),
     )
 
@@ -163,6 +168,18 @@ def html_of_markers(markers: Markers) -> str:
     note += "shares Cohen's h. They describe the clusters and are no test of whether these exist. "
     return _block(
         _table(HEADINGS, lines, n_words=2),
+        f'<div style="opacity:.7;font-size:12px">{note}{left}</div>',
+    )
+
+
+def html_of_relevance(relevance: Relevance) -> str:
+    """Return the first lines of which columns carry the clusters."""
+    lines, n_more = relevance.shown()
+    left = f" {many(n_more, 'more line')} in to_frame() and to_csv()." if n_more else ""
+    note = "The share of a column's variance that is between clusters: mean and interval over "
+    note += "draws, beside what a column that has nothing to do with the clusters would have."
+    return _block(
+        _table(HEADINGS_OF_RELEVANCE, lines),
         f'<div style="opacity:.7;font-size:12px">{note}{left}</div>',
     )
 

@@ -15,6 +15,7 @@ from sticktree.present.findings import Findings
 from sticktree.present.table import many, number, shortened
 from sticktree.report.markers import markers_html
 from sticktree.report.markup import attribute, pairs_table, plain, table
+from sticktree.report.relevance import relevance_html
 from sticktree.report.rows import script_data, shown_rows
 from sticktree.version import __version__
 
@@ -84,6 +85,7 @@ class Content:
         sections = [
             Section("clusters", "Clusters", _clusters(found)),
             Section("markers", "What makes each cluster", markers_html(found)),
+            Section("relevance", "Which columns carry the clusters", relevance_html(found)),
             Section("trust", "Can it be trusted?", verdict + _convergence(found)),
             Section("model", "Choice of the model", _models(found)),
             Section("made", "How it was made", made),
