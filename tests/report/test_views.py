@@ -123,9 +123,16 @@ def test_columns_are_magnified_panned_and_parted(open_page, cut_page):
     until(page, "!location.hash.includes('across')")
 
 
-def test_the_heat_map_can_be_put_away_and_columns_in_their_order(open_page, cut_page, cut_table):
+def test_the_heat_map_can_be_put_away_and_columns_in_their_order(
+    open_page, cut_page, cut_table, cut_fit
+):
     page = open_page(cut_page)
     page.locator("#view-options summary").click()
+    page.select_option("#column-order", "relevance")
+    hash_of(page, "columns=relevance")
+    for column, name in enumerate(cut_fit.relevance().to_frame()["column"]):
+        page.mouse.move(*at(page, *cell(page, 5, column)))
+        tip(page, f"{name}: ")
     page.select_option("#column-order", "table")
     hash_of(page, "columns=table")
     for column, name in enumerate(cut_table.columns):

@@ -92,8 +92,16 @@ def script_data(
         "annotations": [_annotation(one, rows, slots) for one in found.annotations],
         "columns": packed_columns(values, slots),
         "column_tree": column_tree(values, axes_of_table(values)[0][:, 0]),
+        "carrying": _carrying(found),
         "cloud": places,
     }
+
+
+def _carrying(found: Findings) -> str | None:
+    """Return the columns in the order in which they carry the clusters, if there are clusters."""
+    if found.carrying is None or len(found.table.names) < 2:
+        return None
+    return packed(found.relevance.order, "int32")
 
 
 def _trees(found: Findings) -> list[tuple[str, Tree]]:

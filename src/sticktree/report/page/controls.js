@@ -76,6 +76,7 @@ function fillChoices(report) {
   const single = report.columns.length < 2;
   for (const id of ["column-order-tool", "columns-in", "columns-out"]) byId(id).hidden = single;
   byId("column-order-tool").hidden = !report.columnTree;
+  if (!report.carrying) byId("column-order").querySelector("[value=relevance]").remove();
 }
 
 /** Make the tools say what is in view. @param {TreeView} view */

@@ -47,6 +47,7 @@ class Report {
       joins: unpack(packed.column_tree.joins, Int32Array),
       height: unpack(packed.column_tree.height, Float32Array),
     };
+    this.carrying = packed.carrying && unpack(packed.carrying, Int32Array);
     this.cloud = packed.cloud;
     this.cloudBase = this.cloud.places.map(({ values, centre, scale }) =>
       Float64Array.from(unpack(values, Float32Array), (v) => centre + scale * v)

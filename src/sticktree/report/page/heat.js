@@ -11,11 +11,12 @@ class HeatMap {
     this.arrange("likeness");
   }
 
-  /** Put columns in an order. @param {"likeness"|"table"} order */
+  /** Put columns in an order. @param {"likeness"|"relevance"|"table"} order */
   arrange(order) {
-    const { columns, columnTree } = this.view.report;
+    const { columns, columnTree, carrying } = this.view.report;
     this.hasTree = order === "likeness" && columnTree !== null;
-    this.order = this.hasTree ? columnTree.order : Int32Array.from(columns, (_, d) => d);
+    const given = Int32Array.from(columns, (_, d) => d);
+    this.order = this.hasTree ? columnTree.order : order === "relevance" && carrying ? carrying : given;
     this.joins = this.hasTree ? this.measureJoins(columnTree) : [];
   }
 

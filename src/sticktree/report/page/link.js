@@ -67,7 +67,7 @@ function restore(view) {
     colour: report.colouring(colour) ? colour : "label",
     tracks: new Set(tracks.filter((by) => report.colouring(by))),
     heat: said.get("heat") !== "0",
-    columnOrder: oneOf("columns", ["likeness", "table"], "likeness"),
+    columnOrder: oneOf("columns", ["likeness", "relevance", "table"], "likeness"),
     threshold: report[kind] && Number(least) >= 0 && Number(least) <= 1
       ? { kind, least: Number(least) }
       : { kind: "transfer", least: 0 },

@@ -18,7 +18,7 @@
  * @property {string} colour what colours are by: see Report.colouring
  * @property {Set<string>} tracks what stands beside the tree, in the same words
  * @property {boolean} heat whether there is a heat map
- * @property {"likeness"|"table"} columnOrder
+ * @property {"likeness"|"relevance"|"table"} columnOrder
  * @property {{kind: "transfer"|"exact", least: number}} threshold least support of branches that are shown
  * @property {Set<number>} folded nodes whose branches are hidden
  */
