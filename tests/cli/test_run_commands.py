@@ -14,6 +14,7 @@ from scipy.cluster.hierarchy import is_valid_linkage
 from sticktree import Tree
 from sticktree.cli import COMMANDS
 from sticktree.cli.runs import RunFolder
+from sticktree.present.findings import Findings
 from tests.cli.conftest import QUICK, read_csv
 
 NAMES = list(COMMANDS)
@@ -226,6 +227,7 @@ def test_exports_can_be_read_back(run, told):
 
     graph = networkx.parse_graphml(told("export", "run", "--format", "graphml")[1])
     assert networkx.is_arborescence(graph)
+    assert Tree.from_nexus(told("export", "run", "--format", "nexus")[1]) == tree
 
 
 def test_branches_without_support_can_be_left_out(run, told):
@@ -250,7 +252,15 @@ def test_files_for_itol_fill_a_folder(run, told):
     tree, fit = folder.tree, folder.estimator.fit_
     code, out, _ = told("export", "run", "--format", "itol", "-o", "itol")
     assert code == 0
-    expected = tree.to_itol(labels=fit.labels[fit.training.fitted_rows])
+    rows = fit.training.fitted_rows
+    table = Findings(fit).table
+    expected = tree.to_itol(
+        labels=fit.labels[rows],
+        annotations={name: [words[i] for i in rows] for name, words in folder.annotations.items()},
+        data=table.values[rows],
+        columns=table.names,
+    )
+    assert {"clusters.txt", "heatmap.txt"} < set(expected)
     written = {path.name: path.read_text() for path in (run.parent / "itol").iterdir()}
     assert written == expected
     assert [Path(line.split()[1]).name for line in out.splitlines()] == list(expected)

@@ -165,6 +165,12 @@ class RunFolder:
         return [word or None for word in self.clusters["label"]]
 
     @property
+    def annotations(self) -> dict[str, list[str | None]]:
+        """What is known of the rows besides, by name: the classes, if a column gave them."""
+        labels = self.labels
+        return {} if labels is None else {self.record["columns"]["label"]: labels}
+
+    @property
     def by_level(self) -> list[npt.NDArray[np.int64]]:
         """The clusters of least loss at levels 1 to the last."""
         levels = range(1, self.record["result"]["levels"] + 1)
