@@ -153,7 +153,7 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
     seed, schedule = seed_sequence(plan.random_state), plan.schedule_for(training)
     some = training.some()
     columns = training.describe(some, plan.resolution)
-    candidates = plan.candidates.models(columns, plan.level)
+    candidates = plan.candidates.models(columns, plan.level, training.n_data)
     models = [model for _, model in candidates]
     compile_for_fit(models, some, training.parallel, plan.progress)
     limit = TimeLimit(plan.max_time)  # what is done once on a machine does not count
