@@ -305,7 +305,7 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
     from sticktree.posterior.draws import ConvergenceWarning
     from sticktree.present.table import SUPPORT_MEANINGS
-    from sticktree.present.terminal import tree_text
+    from sticktree.present.terminal import tree_text, verdict_text
     from sticktree.report import write_report
 
     iris = load_iris()
@@ -320,7 +320,7 @@ def _learned(folder: Path, seed: int) -> None:
     print(f"transfer support ({SUPPORT_MEANINGS['transfer']}):\n")
     print(tree_text(mixture.tree_, max_lines=14))
     print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
-    print(f"{mixture.diagnosis_.verdict().text}\n")
+    print(f"{verdict_text(mixture.diagnosis_.verdict())}\n")
     names = [f"{one} {k}" for k, one in enumerate(species, start=1)]
     columns = [str(name) for name in iris.feature_names]
     tree = DendrogramDisplay.from_estimator(mixture, classes=species, names=names)
