@@ -131,7 +131,7 @@ def test_fit_predict_weighs_the_rows_as_fit_does():
 def test_a_person_who_waits_is_told_what_is_being_done(capsys):
     fit(uneven(5), depth=2, progress=True, n_warmup="auto", n_draws="auto", n_chains="auto")
     said = capsys.readouterr().err
-    assert "comparing 3 models: 3 left" in said
+    assert "comparing 3 models: 0 done" in said
     assert "round 1: 4 chains to 100 sweeps" in said
 
 

@@ -6,8 +6,9 @@ import os
 from typing import Any, Self
 
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from sticktree.checks import IntArray, is_integer
+from sticktree.checks import IntArray, check_integer, is_integer
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
@@ -369,21 +370,62 @@ class DFPMixture(FittedMixture):
             _check_same(last, training, parameters)
             sampled = continue_sampling(last.sampled, training, plan, checkpoint)
         stream = None if last is None else last.stream
-        fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
-        if not sampled.finished:
-            warn_caller(
-                f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go "
-                "on",
-                ConvergenceWarning,
+        return _concluded(
+            Fit(training.without_store(), sampled, plan.level, parameters, stream), plan
+        )
+
+    def more_draws(self, n_draws: int) -> Self:
+        """Let the chains of the fit go on, and add their draws to those that there are.
+
+        The draws are those that longer chains would have made. All answers are then from all of
+        them.
+
+        Parameters
+        ----------
+        n_draws : int
+            How many draws to add to each chain.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DPMixture
+        >>> X = np.random.default_rng(0).normal(size=(20, 2))
+        >>> mixture = DPMixture(n_chains=2, n_warmup=50, n_draws=50, random_state=0).fit(X)
+        >>> mixture.more_draws(100).n_draws_
+        150
+        """
+        check_is_fitted(self)
+        check_integer("n_draws", n_draws, minimum=1)
+        last: Fit = self.fit_
+        if not last.training.in_memory:
+            raise ValueError(
+                "more_draws is for rows in memory, got a fit to rows that are elsewhere: set "
+                "warm_start=True and fit to them again"
             )
-        fit = fit.summarised(progress=plan.progress)
-        if fit.diagnosis.verdict().agreement == "disagree":
-            warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
-        return fit
+        algorithm = last.training.algorithm
+        asked = {"algorithm": algorithm, "n_draws": n_draws}
+        plan = Plan.of(self.model_parameters() | asked)
+        sampled = continue_sampling(last.sampled, last.training, plan, None)
+        fit = Fit(last.training, sampled, last.asked_level, last.parameters, last.stream)
+        self.fit_ = _concluded(fit, plan)
+        return self
 
     def model_parameters(self) -> dict[str, Any]:
         """Return the parameters of a :class:`DFPMixture`; presets have them without naming them."""
         return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
+
+
+def _concluded(fit: Fit, plan: Plan) -> Fit:
+    """Return a fit with its summaries, and warn of what is wrong with it."""
+    if not fit.sampled.finished:
+        warn_caller(
+            f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go on",
+            ConvergenceWarning,
+        )
+    fit = fit.summarised(progress=plan.progress)
+    if fit.diagnosis.verdict().agreement == "disagree":
+        warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
+    return fit
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
