@@ -153,7 +153,8 @@ class DFPMixture(FittedMixture):
         Its cuts are the clusters.
     labels_ : int array, shape (n_samples,)
         The cut of ``cluster_tree_`` into the number of clusters that lasts longest as the walk goes
-        on, numbered in the order of that tree; see :meth:`cluster` for others.
+        on, numbered in the order of that tree; see :meth:`cluster` for others. After
+        :meth:`partial_fit`, of the rows of the last batch.
     n_clusters_ : int
         How many clusters ``labels_`` has.
     number_of_clusters_ : NumberOfClusters
@@ -169,8 +170,7 @@ class DFPMixture(FittedMixture):
     level_ : int
         The level of the draws' trees that the walk steps in most often.
     diagnosis_ : Diagnosis
-        Whether density, clusters and details of the tree are settled; R-hat and effective sample
-        sizes.
+        Whether chains agree on clusters, tree and density; R-hat and effective sample sizes.
     course_ : Course
         How sampling went: looks at the answer, chains that were dropped, whether time ran out.
     n_draws_, n_iter_ : int
@@ -314,7 +314,10 @@ class DFPMixture(FittedMixture):
         that is exact; that their rows never part again is what approximates.
 
         ``posterior_`` then has the draws after this batch, and densities and predictions reflect
-        all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
+        all rows that were ever seen. What there is for each row is for the rows of this batch, in
+        their order, and no others, for they are gone: ``labels_``, ``confidence_``, ``membership_``
+        and the leaves of ``tree_`` and ``cluster_tree_``. :meth:`predict` says of rows of earlier
+        batches, given again, in which of these clusters they are.
         ``stream_`` has a line for every batch; one that is far from what was predicted is warned
         of. If a batch fails or is interrupted, the mixture is as before it.
 
