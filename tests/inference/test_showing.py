@@ -64,12 +64,16 @@ def test_what_is_left_is_told_of_the_phase_and_of_all_that_may_follow():
     times = iter([0.0, 0.5, 30.0, 60.0])
     pace = Pace(100, after=300, clock=lambda: next(times))
     pace.done = 10
-    assert pace.words() == "10/100"  # too early to tell
+    assert pace.words() == "10 %"  # too early to tell
     pace.done = 25
-    assert pace.words() == "25/100, 1:30 left, at most 7:30 in all"
+    assert pace.words() == "25 %, 1:30 left, 7:30 at most"
     pace.done = 100
-    assert pace.words() == "100/100, 0 s left, at most 3:00 in all"
+    assert pace.words() == "100 %, 0 s left, 3:00 at most"
     assert Pace(None).words() == ""
+    times = iter([0.0, 30.0])
+    pace = Pace(100, after=300, most=40.0, clock=lambda: next(times))
+    pace.done = 25
+    assert pace.words() == "25 %, 10 s left, 10 s at most"  # time is limited
 
 
 @pytest.mark.parametrize("more", [True, False])

@@ -197,9 +197,7 @@ def run_fit(options: argparse.Namespace) -> None:
     if options.quiet and found.verdict.agreement == "disagree":
         print(f"warning: {found.verdict.text}", file=sys.stderr)
     if not options.quiet:
-        tell(folder, found, record["seed"], time.monotonic() - began)
-        if options.quick:
-            print("\nthis was a first look: the same command without --quick goes on from here")
+        tell(folder, found, record["seed"], time.monotonic() - began, quick=options.quick)
 
 
 def _tell_before(

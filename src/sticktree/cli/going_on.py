@@ -57,7 +57,9 @@ def state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | No
 
 def as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """Return the options of the run that goes on; refuse others."""
-    kept: dict[str, Any] = before["options"]
+    kept: dict[str, Any] = dict(before["options"])
+    if isinstance(kept.get("label"), str):  # of a run that was begun when there was one only
+        kept["label"] = [kept["label"]]
     for name, value in given.items():
         if kept.get(name) != value:
             was = f"was {kept[name]}" if name in kept else "was not given"
@@ -129,7 +131,9 @@ def finished(
     return folder.finish(estimator, record, ids=ids, labels=labels)
 
 
-def tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
+def tell(
+    folder: RunFolder, found: Findings, seed: int, seconds: float, *, quick: bool = False
+) -> None:
     """Print what was found and what comes next."""
     from sticktree.present.terminal import head
 
@@ -138,6 +142,10 @@ def tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
     print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
+    if found.verdict.agreement == "disagree" and not quick:
+        print(f"  sticktree fit -o {name} --more-draws 1000   as the chains disagree")
+    if quick:
+        print("\nthis was a first look: the same command without --quick goes on from here")
 
 
 def now() -> str:

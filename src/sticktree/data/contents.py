@@ -76,7 +76,7 @@ class Content:
     def distinct(self) -> list[Any]:
         """The different values, in their order."""
         if self.is_number:
-            return np.unique(self.present).tolist()
+            return list(np.unique(self.present).tolist())
         return list(dict.fromkeys(map(str, self.present)))
 
     @property

@@ -156,9 +156,9 @@ class Rounds:
         """Let all chains go on to the end of a schedule; return False if interrupted."""
         numbers = list(runs)
         to_do = sum(max(schedule.n_sweeps - run.n_sweeps, 0) for run in runs.values())
-        text = f"sampling, round {number}: {len(runs)} chains to {schedule.n_sweeps} sweeps"
+        text = f"round {number}: {len(runs)} chains to {schedule.n_sweeps} sweeps"
         after = self.lengths.thin * most_left(aim, more=self.n_chains is None)
-        self.line.say(text, to_do, after)
+        self.line.say(text, to_do, after, self.limit.left)
 
         def watch(place: int, run: Run) -> None:
             self.line.step()

@@ -84,6 +84,11 @@ class TimeLimit:
         """Return the limit of a first part of the time."""
         return TimeLimit(None if self.seconds is None else share * self.seconds)
 
+    @property
+    def left(self) -> float:
+        """Seconds that are left; infinite without a limit."""
+        return self._end - time.monotonic()
+
     def over(self) -> bool:
         """Return whether the time is over; who asks ends if so."""
         if self._end < math.inf and time.monotonic() >= self._end:

@@ -216,7 +216,7 @@ def select(
             break
         more, length = end - length, end
         text = f"comparing {len(names)} models: {len(names) - len(left)} done"
-        line.say(text, len(left) * n_chains * more)
+        line.say(text, len(left) * n_chains * more, most=limit.left)
         runs = [run for pilots in left.values() for run in pilots.runs]
         for run in runs:
             run.draws.clear()

@@ -6,6 +6,7 @@ all that is called meanwhile says what it does on the same one.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -28,10 +29,13 @@ def _shown(show: bool | None) -> bool:
 class Line:
     """The line that says what is being done. This one is for nobody."""
 
-    def say(self, text: str, total: int | None = None, after: int = 0) -> None:
+    def say(
+        self, text: str, total: int | None = None, after: int = 0, most: float = math.inf
+    ) -> None:
         """Say what is being done from now on, in ``total`` steps if their number is known.
 
-        At most ``after`` more steps of the kind may follow when these are done.
+        At most ``after`` more steps of the kind may follow when these are done, and all may take
+        ``most`` seconds.
         """
 
     def step(self) -> None:
@@ -44,7 +48,9 @@ class _Log(Line):
     def __init__(self, console: Any) -> None:
         self._console = console
 
-    def say(self, text: str, total: int | None = None, after: int = 0) -> None:
+    def say(
+        self, text: str, total: int | None = None, after: int = 0, most: float = math.inf
+    ) -> None:
         self._console.print(text, highlight=False)
 
 
@@ -57,18 +63,24 @@ class Pace:
         Its steps, if their number is known.
     after : int
         Steps that may follow when these are done.
+    most : float
+        Seconds that all of them may take.
     clock : callable
         Returns the time in seconds.
     """
 
     def __init__(
-        self, total: int | None, after: int = 0, clock: Callable[[], float] = time.monotonic
+        self,
+        total: int | None,
+        after: int = 0,
+        most: float = math.inf,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.total, self.after, self.done = total, after, 0
+        self.total, self.after, self.most, self.done = total, after, most, 0
         self._clock, self._began = clock, clock()
 
     def words(self) -> str:
-        """Return how far it is, and how much is left, now and in all.
+        """Return how far it is, how much is left of it, and how much at most of all.
 
         Examples
         --------
@@ -77,18 +89,19 @@ class Pace:
         >>> pace = Pace(100, 400, clock=lambda: next(times))
         >>> pace.done = 50
         >>> pace.words()
-        '50/100, 10 s left, at most 1:30 in all'
+        '50 %, 10 s left, 1:30 at most'
         """
-        if self.total is None:
+        if not self.total:
             return ""
-        text = f"{self.done}/{self.total}"
+        text = f"{self.done / self.total:.0%}".replace("%", " %")
         taken = self._clock() - self._began
         if not self.done or taken < LEAST_SECONDS:
             return text
         each, left = taken / self.done, self.total - self.done
-        text += f", {_spoken(each * left)} left"
+        ends = max(self.most - taken, 0.0)
+        text += f", {_spoken(min(each * left, ends))} left"
         if self.after:
-            text += f", at most {_spoken(each * (left + self.after))} in all"
+            text += f", {_spoken(min(each * (left + self.after), ends))} at most"
         return text
 
 
@@ -110,9 +123,11 @@ class _Bar(Line):
         self._pace = Pace(None)
         self._task = display.add_task("", total=None, pace=self._pace)
 
-    def say(self, text: str, total: int | None = None, after: int = 0) -> None:
+    def say(
+        self, text: str, total: int | None = None, after: int = 0, most: float = math.inf
+    ) -> None:
         with self._lock:
-            self._pace = Pace(total, after)
+            self._pace = Pace(total, after, most)
             self._display.reset(self._task, total=total, description=text, pace=self._pace)
 
     def step(self) -> None:
@@ -161,7 +176,7 @@ def _opened() -> Iterator[Line]:
     if not console.is_terminal:
         yield _Log(console)
         return
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=20), Left()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=10), Left()
     with Progress(*columns, console=console, transient=True) as display:
         yield _Bar(display)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import numpy as np
@@ -41,7 +41,7 @@ FORMATS = (
 LOOKED_AT = 20  # cells that rule out most ways
 
 
-def formats_of(cells: Sequence[str]) -> list[str]:
+def formats_of(cells: Iterable[str]) -> list[str]:
     """Return the ways of writing dates that fit all cells; none if they are not dates.
 
     Examples
@@ -66,7 +66,7 @@ def _fits(cells: Sequence[str], form: str) -> bool:
     return True
 
 
-def in_days(cells: Sequence[str], form: str) -> FloatArray:
+def in_days(cells: Iterable[str], form: str) -> FloatArray:
     """Return days since the beginning of 1970; times alone are shares of a day.
 
     Examples

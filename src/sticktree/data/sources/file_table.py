@@ -96,6 +96,11 @@ class FileTable:
 
     def held(self, column: str, kind: str | None = None) -> Held:
         """Return what a column holds, of a kind that may have been declared."""
+        if (column, kind) not in self._held:
+            self._held[column, kind] = self._looked_at(column, kind)
+        return self._held[column, kind]
+
+    def _looked_at(self, column: str, kind: str | None) -> Held:
         cells, missing = self._cells(column)
         if self.text:
             return held(cells, missing, kind, self.numerals, self._decimals)
@@ -169,6 +174,10 @@ class FileTable:
             yield Evidence.of(itertools.islice(point, 1))
 
         return written_in(evidence for name in self.names for evidence in shown(name))
+
+    @cached_property
+    def _held(self) -> dict[tuple[str, str | None], Held]:
+        return {}
 
     @cached_property
     def _known(self) -> dict[str, tuple[Cells, npt.NDArray[np.bool_]]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ _GROUPS_AND_REST = re.compile(
     r"[+-]?[1-9]\d{0,2}(?:([,.'’ \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*([.,])\d+"
 )
 
+Cells = Sequence[str] | npt.NDArray[Any]
 Shown = Literal["whole", "point", "comma", "either", "grouped", "no"]
 
 
@@ -52,7 +53,7 @@ class Numerals:
     thousands: str = ""
     sign: str = ""
 
-    def values(self, cells: Sequence[str]) -> FloatArray | None:
+    def values(self, cells: Cells) -> FloatArray | None:
         """Return cells as numbers, or None if one is not written like this."""
         if self == PLAIN:
             try:
@@ -88,13 +89,13 @@ class Numerals:
             bare = bare.replace(self.decimal, ".")
         return float(bare) if is_number(bare) else None
 
-    def typed(self, cells: Sequence[str]) -> npt.NDArray[np.float64 | np.int64] | None:
+    def typed(self, cells: Cells) -> npt.NDArray[np.float64 | np.int64] | None:
         """Return cells as numbers, as integers if all are written as such, or None."""
         values = self.values(cells)
         if values is None:
             return None
-        marks = {self.decimal, *"eEnNiI"}
-        if not any(marks & set(cell) for cell in cells) and (np.abs(values) < 2**53).all():
+        fraction = re.compile(f"[{re.escape(self.decimal)}eEnNiI]")  # or an exponent, inf, nan
+        if not any(map(fraction.search, cells)) and (np.abs(values) < 2**53).all():
             return values.astype(np.int64)
         return values
 

@@ -298,7 +298,9 @@ def _with_units(top: list[str], units: tuple[str, ...]) -> tuple[list[str], str]
     if all(units) and len(set(units)) == len(units):
         return list(units), f"there are two rows of names: the second one is used, {shown}"
     # A heading above several columns stands in the first of them.
-    groups = list(itertools.accumulate(top, lambda last, cell: cell or last))
+    groups: list[str] = []
+    for cell in top:
+        groups.append(cell or (groups[-1] if groups else ""))
     names = [f"{group} {unit}".strip() for group, unit in zip(groups, units, strict=True)]
     return names, "there are two rows of names: both are used"
 
