@@ -154,7 +154,11 @@ NUMBERS = ["length", "width"]
         ("06-percent.csv", ["length", "cover", "share"], ["1.9 to 56.1 (% taken off)"]),
         ("07-thousands.csv", ["length", "cells", "price"], ["(',' between thousands, $ taken off"]),
         ("08-not-available.csv", NUMBERS, ["'N.A.', '-', '?', '#DIV/0!', … taken as missing"]),
-        ("09-mixed-encodings.csv", ["färbung", *NUMBERS], ["lines 2 and 5 more are not: read as"]),
+        (
+            "09-mixed-encodings.csv",
+            ["färbung", *NUMBERS],
+            ["line 2 and 3 other lines are not:"],
+        ),
         ("10-two-headers.csv", NUMBERS, ["the second row has no numbers and is taken as units"]),
         ("11-title-and-source.txt", [*NUMBERS, "site"], ["'Measurements of leaves'", "'Source: "]),
     ],
@@ -212,7 +216,7 @@ def test_a_plan_is_changed_in_one_place(fit, told, tmp_path):
         "visits": "poisson",
         "x": "gaussian",
     }
-    assert err == "note: not fitted: plant (names of the rows)\n"
+    assert err.startswith("note: not fitted: plant (names of the rows)\n")
     assert run.record["columns"]["labels"] == ["species", "tissue"]
     assert list(run.annotations) == ["species", "tissue"]
     assert run.annotations["tissue"][:2] == ["leaf", "leaf"]

@@ -69,7 +69,16 @@ def test_whatever_is_asked_for_comes_first(frame):
     plan = plan_table(frame, asked)
     assert plan.of_role("id") == ["code"]
     assert plan.of_role("label") == ["class"]
-    assert plan.kinds == {"visits": "poisson"}
+    assert plan.declared == {"visits": "poisson"}
+    assert plan.kinds == {
+        "picked": "gaussian",
+        "length": "gaussian",
+        "dose": "gaussian",
+        "visits": "poisson",
+        "hit": "gaussian",
+        "colour": "categorical",
+        "ripe": "bernoulli",
+    }
     selected = plan.select(frame)
     assert list(selected) == ["picked", "length", "dose", "visits", "hit", "colour", "ripe"]
     assert selected.index[:2].tolist() == ["c0", "c1"]
@@ -89,7 +98,7 @@ def test_what_cannot_be_is_refused(frame):
 def test_a_selection_is_fitted_and_new_rows_are_read_like_it(frame):
     plan = plan_table(frame, {"class": "label", "hit": "bernoulli"})
     mixture = DFPMixture(
-        columns={**plan.kinds, "colour": "categorical", "ripe": "bernoulli"},
+        columns=plan.kinds,
         n_chains=1,
         n_warmup=2,
         n_draws=3,

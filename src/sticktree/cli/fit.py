@@ -278,7 +278,7 @@ def _resuming(options: argparse.Namespace) -> str:
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
     from sticktree.posterior.draws import ConvergenceWarning
 
-    estimator.set_params(columns=rows.plan.kinds or None)
+    estimator.set_params(columns=rows.plan.declared or None)
     with warnings.catch_warnings(), naming_options():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary has it
         estimator.fit(rows.table, sample_weight=rows.weights)

@@ -199,7 +199,7 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
     if wrong:
         many = f"{len(wrong)} columns cannot be read:\n  " if len(wrong) > 1 else ""
         raise ValueError(many + "\n  ".join(wrong))
-    frame = table.typed(plan.fitted, plan.kinds | plan.days)
+    frame = table.typed(plan.fitted, plan.declared | plan.days)
     weights = ids = None
     for name in plan.of_role("weights"):
         weights = _weights(table, name)
@@ -207,7 +207,7 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
         ids = [f"row {k}" if word is None else word for k, word in enumerate(table.words(name))]
         _warn_of_twins(name, ids)
     labels = {name: table.words(name) for name in plan.of_role("label")}
-    read = _read(frame, plan.kinds, weights, chosen)
+    read = _read(frame, plan.declared, weights, chosen)
     missing = int(np.isnan(read.values).sum())
     read = replace(read, names=None if ids is None else tuple(ids))
     return Rows(read, read.columns, plan, ids, labels, weights, missing)
@@ -225,7 +225,7 @@ def with_kinds(
     if known is None:
         from sticktree.estimators.kinds import preferred_kinds
 
-        frame = table.typed(rows.plan.fitted, rows.plan.kinds | rows.plan.days)
+        frame = table.typed(rows.plan.fitted, rows.plan.declared | rows.plan.days)
         found = preferred_kinds(frame, rows.plan, random_state=chosen["seed"], progress=None)
         known = {name: {"kind": one.kind, "elpd": one.elpd} for name, one in found.items()}
     kinds = {name: one["kind"] for name, one in known.items()}

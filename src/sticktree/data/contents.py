@@ -16,6 +16,7 @@ from sticktree.engine.own.kinds.kind import is_missing
 
 MANY_ROWS = 10  # from which on 1, 2, 3, … are numbers of rows
 CODES = 10  # values of a column of whole numbers that may be codes
+FEW_CODES = 4  # of one that begins with 0: of more, it rather counts something
 SKEWED = 1.0  # skewness from which on logarithms are worth a thought
 CLASSES = re.compile(
     r"(label|class|species|target|cluster|group|type|diagnosis|phenotype|subtype|y)e?s?_?\d*", re.I
@@ -148,7 +149,8 @@ def suggested(content: Content) -> Suggestion | None:
         return Suggestion("yes or no?", ("bernoulli",))
     low, high = float(x.min()), float(x.max())
     named = CLASSES.fullmatch(str(content.name)) is not None
-    if content.is_whole and high - low + 1 == n_distinct <= CODES and x.size >= 5 * n_distinct:
+    few = high - low + 1 == n_distinct <= CODES and x.size >= 5 * n_distinct
+    if content.is_whole and few and (low != 0.0 or n_distinct <= FEW_CODES):
         return Suggestion("classes or codes?", ("categorical",), label=True)
     if named and content.is_whole:
         return Suggestion("known classes?", ("categorical",), label=True)

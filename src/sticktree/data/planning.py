@@ -123,9 +123,16 @@ class TablePlan:
         return self.of_role("fit")
 
     @property
-    def kinds(self) -> dict[Any, str]:
-        """Kinds that were asked for, as ``columns`` of the estimators has them."""
+    def declared(self) -> dict[Any, str]:
+        """Kinds that were asked for."""
         return {name: kind for name, kind in self.asked.items() if kind in DECLARED}
+
+    @property
+    def kinds(self) -> dict[Any, str]:
+        """Kinds of all columns that are fitted, as ``columns`` of the estimators has them."""
+        known, pairs = self.declared, self._pairs()
+        others = [c for c in self.columns if c.role == "fit" and c.name not in {**known, **pairs}]
+        return known | {column.name: str(column.kind) for column in others}
 
     @property
     def days(self) -> dict[Any, str]:

@@ -74,7 +74,7 @@ def verdict_text(verdict: Verdict) -> str:
     for part in verdict.parts:
         lead = f"  {part.about:<8}  {part.answer:<{width}}  "
         lines += textwrap.wrap(
-            part.words(), WIDTH - 1, initial_indent=lead, subsequent_indent=" " * len(lead)
+            part.words(), WIDTH - 4, initial_indent=lead, subsequent_indent=" " * len(lead)
         )
     if verdict.agreement == "cannot tell":
         lines.append(ALONE)

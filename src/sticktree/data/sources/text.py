@@ -103,10 +103,8 @@ def _by_lines(content: bytes) -> tuple[str, str, list[str]]:
             except UnicodeDecodeError:  # a few bytes have no meaning there
                 texts.append(line.decode("latin-1"))
     if plain:
-        many = f"lines {other[0]} and {len(other) - 1} more" if other[1:] else f"line {other[0]}"
-        note = (
-            f"the file is in UTF-8, but {many} {'are' if other[1:] else 'is'} not: read as {OLDER}"
-        )
+        more = f" and {len(other) - 1} other lines are" if other[1:] else " is"
+        note = f"the file is in UTF-8, but line {other[0]}{more} not: read as {OLDER}"
         return "\n".join(texts), f"utf-8 and {OLDER}", [note]
     note = f"the file is not in UTF-8: read as {OLDER} (if names look wrong, give --encoding)"
     return "\n".join(texts), OLDER, [note]
