@@ -16,7 +16,7 @@ from sticktree.posterior.cutting import (
     weighted_rand,
 )
 from sticktree.posterior.number import NumberOfClusters, number_of_clusters
-from sticktree.posterior.walk import Walk
+from sticktree.posterior.walk import Part, Walk
 
 
 def cells(x, n_draws=40, n_cells=12, seed=0):
@@ -185,15 +185,18 @@ def test_the_number_is_found_in_chains_and_halves(make_draw):
         return [make_draw(paths)] * 10
 
     rng = np.random.default_rng(0)
-    found = number_of_clusters([chain(2), chain(2), chain(3)], 1, {1: 1.0}, rng)
+    own = Part([], {1: 1.0})
+    found = number_of_clusters([chain(2), chain(2), chain(3)], [own], rng)
     assert found.found[:3] == [2, 2, 3]
     assert found.n_chains == 3
     assert math.isclose(sum(found.probability.values()), 1.0)
-    alone = number_of_clusters([chain(3)[:1]], 1, {1: 1.0}, rng)
+    alone = number_of_clusters([chain(3)[:1]], [own], rng)
     assert alone.probability == {3: 1.0}
     assert alone.n_chains == 0
     assert alone.mode == 3
     assert "16 random halves" in str(alone)
+    beside = Part(chain(2), {1: 1.0}, weight=99.0)
+    assert number_of_clusters([chain(3)], [own, beside], rng).mode == 2
     assert str(NumberOfClusters([2], 1)) == (
         "P(2) = 1.00: numbers of clusters found from 1 single chain."
     )

@@ -33,6 +33,7 @@ MOST_LEFT = 3  # of the others: on 13 sets the best was always among them
 # A candidate is dropped if it is worse than the best by more than both:
 CLEARLY_WORSE = 4.0  # standard errors of the paired difference
 WORSE_BY_ROW = 0.1  # nats a row
+WORTH = 0.05  # but it stays if it has this weight in a stack: it may be the best for some rows
 
 HEADINGS = {
     "name": "model",
@@ -165,8 +166,8 @@ def select(
 
     A candidate is judged by its better chain, as one that is stuck says little of its model. About
     halfway, those go whose elpd is less than the best by more than 4 standard errors of the paired
-    difference and 0.1 nats a row, and all but the best three. If one is left, it is the best, and
-    does not go on.
+    difference and 0.1 nats a row, and all but the best three, unless a stack of all gives them a
+    weight of 0.05 or more. If one is left, it is the best, and does not go on.
 
     Parameters
     ----------
@@ -228,17 +229,18 @@ def select(
         judged = in_threads(n_jobs, _Pilots.judged, list(left.values()))
         results |= dict(zip(left, judged, strict=True))
         if end < n_sweeps:
-            worse = set(clearly_worse({name: results[name] for name in left}))
+            known = {name: results[name] for name in left}
+            worse = set(clearly_worse(known))
             order = sorted(left, key=lambda name: -results[name].elpd)
-            for name in [name for name in names if name in worse or name in order[MOST_LEFT:]]:
+            adding = {name for name, weight in _weights(known).items() if weight >= WORTH}
+            behind = worse.union(order[MOST_LEFT:]) - adding
+            for name in [name for name in names if name in behind]:
                 dropped_after[name] = end
                 del left[name]
     for name, pilots in left.items():
         results[name] = leave_one_out(pilots.better[None])
+    weights = dict.fromkeys(names, 0.0) | _weights({name: results[name] for name in left})
     best = max(left, key=lambda name: results[name].elpd)
-    pointwise = np.column_stack([results[name].pointwise for name in left])
-    stacked = cautious_weights(pointwise, list(left).index(best)).tolist()
-    weights = dict.fromkeys(names, 0.0) | dict(zip(left, stacked, strict=True))
     draws = {
         name: [draw for run in pilots.runs for draw in run.draws]
         for name, pilots in left.items()
@@ -246,6 +248,14 @@ def select(
     }
     selection = Selection(results, weights, dropped_after, spent, dict(candidates), draws)
     return selection, left[best].runs
+
+
+def _weights(results: Mapping[str, LeaveOneOut]) -> dict[str, float]:
+    """Return the weights of a stack of candidates, held back towards the best of them."""
+    elpd = [result.elpd for result in results.values()]
+    pointwise = np.column_stack([result.pointwise for result in results.values()])
+    weights = cautious_weights(pointwise, int(np.argmax(elpd))).tolist()
+    return dict(zip(results, weights, strict=True))
 
 
 def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:
