@@ -283,7 +283,7 @@ def test_a_cell_among_numbers_is_told_with_the_options_that_mend_it(tmp_path, to
     path.write_text("a;b;c\n1,500;2%;x\n2,500;3;y\n")
     code, _, err = told("fit", path, "-o", tmp_path / "run")
     assert code == 2
-    assert "'1,500': is that 1.500 or 1500? (--decimal=, or --thousands=,); column 'b' has" in err
+    assert "'1,500': is that 1.500 or 1500? (--decimal=, or --thousands=,)\n  column 'b' has" in err
     assert not (tmp_path / "run").exists()
 
 

@@ -358,16 +358,15 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     except ValueError as error:
         raise ValueError(f"{error}: --drop it, or {WHOLE}") from None
     some = table.read(0, LOOKED_AT)
-    columns = _columns(some, fitted)
-    first = dict(zip(fitted, some.T, strict=True))
+    found = {name: column[~np.isnan(column)] for name, column in zip(fitted, some.T, strict=True)}
     contents = tuple(
-        Content(name, "real", first[name][~np.isnan(first[name])], len(some))
-        if name in first
+        Content(name, "real", found[name], len(some))
+        if found.get(name, some[:0]).size
         else Content(name, "nothing", [], len(some))
         for name in file.names
     )
-    roles = {name: "gaussian" if name in first else "drop" for name in file.names}
-    return Rows(table, columns, TablePlan(contents, roles))
+    roles = {name: "gaussian" if name in found else "drop" for name in file.names}
+    return Rows(table, _columns(some, fitted), TablePlan(contents, roles))
 
 
 def _columns(some: Any, names: Sequence[str]) -> Columns:

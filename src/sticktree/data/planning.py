@@ -177,8 +177,8 @@ class TablePlan:
         """
         if not hasattr(frame, "reset_index"):  # polars
             if self.days:
-                names = ", ".join(map(repr, self.days))
-                raise ValueError(f"turn dates of polars into numbers first: {names}")
+                shown = ", ".join(map(repr, self.days))
+                raise ValueError(f"turn dates of polars into numbers first: {shown}")
             return frame.select(self.fitted)
         from sticktree.data.sources.file_table import FileTable
 
@@ -284,7 +284,8 @@ class TablePlan:
         groups: dict[tuple[Any, ...], list[PlannedColumn]] = {}
         for column in self.columns:
             question = None if column.suggestion is None else column.suggestion.question
-            alike = (column.role, column.kind, column.reason.split(":")[0], question)
+            alike: tuple[Any, ...] = (column.role, column.kind, question)
+            alike += (column.reason.split(":")[0],)
             alike += (column.content.type, column.content.notes, column.content.problem)
             if column.role in ("id", "label", "weights"):
                 alike += (column.name,)
