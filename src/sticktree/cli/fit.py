@@ -162,7 +162,7 @@ def run_fit(options: argparse.Namespace) -> None:
         known = None
     else:
         known = before["columns"].get("preferred") if before is not None else None
-        rows = with_kinds(table, rows, chosen, known)
+        rows = with_kinds(table, rows, chosen, known, show=not options.quiet)
     if rows.preferred and not options.quiet:
         print(preferences(rows), file=sys.stderr, flush=True)
     record = _record(options, chosen, table, rows)

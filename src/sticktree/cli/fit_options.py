@@ -57,8 +57,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "the columns",
-        "What each column is for is shown before the work; --kinds changes any of it. Columns are "
-        "given by names, positions from 0, ranges such as 2-5, or patterns such as 'gene*'.",
+        "What each column is for is shown before the work, and --kinds changes any of it.\n"
+        "Names, positions from 0, ranges such as 2-5, or patterns such as 'gene*'.",
     )
     group.add_argument(
         "--columns", type=split_list, metavar="A,B,…", help="columns to fit [all that are left]"

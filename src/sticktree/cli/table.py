@@ -214,7 +214,12 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
 
 
 def with_kinds(
-    table: FileTable, rows: Rows, chosen: dict[str, Any], known: Mapping[str, Any] | None
+    table: FileTable,
+    rows: Rows,
+    chosen: dict[str, Any],
+    known: Mapping[str, Any] | None,
+    *,
+    show: bool,
 ) -> Rows:
     """Return the rows with the kinds that leave-one-out prefers, if that is asked for.
 
@@ -226,7 +231,7 @@ def with_kinds(
         from sticktree.estimators.kinds import preferred_kinds
 
         frame = table.typed(rows.plan.fitted, rows.plan.declared | rows.plan.days)
-        found = preferred_kinds(frame, rows.plan, random_state=chosen["seed"], progress=None)
+        found = preferred_kinds(frame, rows.plan, random_state=chosen["seed"], progress=show)
         known = {name: {"kind": one.kind, "elpd": one.elpd} for name, one in found.items()}
     kinds = {name: one["kind"] for name, one in known.items()}
     again = rows_of(table, {**chosen, "kinds": {**chosen["kinds"], **kinds}})
