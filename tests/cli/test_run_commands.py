@@ -57,6 +57,9 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     pandas.read_csv(run.parent / "data.csv").to_parquet(run.parent / "big.parquet")
     rows = [f"{k},{'AB'[k % 2]},{k * k / 10}" for k in range(9)]
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
+    frame = pandas.read_csv(run.parent / "visits.csv", nrows=9)
+    frame = frame.assign(when=pandas.date_range("2021-03-01", periods=9), notes="none", ward=None)
+    frame.to_excel(run.parent / "survey.xlsx", sheet_name="2021", index=False)
     shapes = []
 
     def stop(self, X, sample_weight=None):  # noqa: N803
@@ -66,13 +69,20 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 7
+    assert len(found) == 12
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
+        if "--more-draws" in words:  # there is no run that is finished; see test_going_on.py
+            assert "--more-draws 1000" in " ".join(words)
+            continue
+        if "--quick" in words or "--plan" in words:
+            shutil.rmtree("run", ignore_errors=True)
         code, _, err = told(*words)
-        assert code == 130, err
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (3, 2)]
+        assert code == (0 if "--plan" in words else 130), err
+        if "--quick" in words:
+            shutil.rmtree("run")
+    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (3, 2), (3, 2), (3, 2), (9, 3)]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)
@@ -176,7 +186,7 @@ def test_gaps_are_filled(run, told):
     [
         ("lange,width (cm)\n1,2\n", [], "lacks column 'länge' (is 'lange' the column 'länge'?)"),
         ("a\n1\n", [], "new.csv lacks columns 'länge', 'width (cm)'"),
-        ("länge,width (cm)\n?,2\n3,4\n", [], "'--missing=?'"),
+        ("länge,width (cm)\nlow,2\n3,4\n", [], "(--missing=low)"),
         ("länge,width (cm)\n1,2\n", ["--level", "4"], "--level must be an integer from 0 to 3"),
         ("länge,width (cm)\n1,2\n", ["-o", "run"], "--output run is a folder: give a file"),
         ("länge,width (cm)\n1,2\n", ["-o", "new.csv"], "--output new.csv exists"),
@@ -193,6 +203,19 @@ def test_rows_that_do_not_fit_are_said(text, options, message, run, told):
 
 
 # ---- export --------------------------------------------------------------------------------------
+
+
+def test_the_tree_of_clusters_is_exported_drawn_and_printed(run, told):
+    tree = Tree.from_json(told("export", "run", "--format", "json", "--tree", "clusters")[1])
+    estimator = RunFolder.open(run).estimator
+    assert tree.n_nodes == estimator.cluster_tree_.n_nodes
+    assert tree != RunFolder.open(run).tree
+    assert "the tree that clusters are cuts of" in told("summary", "run", "--tree", "clusters")[1]
+    code, out, _ = told("plot", "run", "--tree", "clusters", "-o", "clusters.png")
+    assert (code, out) == (0, "wrote clusters.png\n")
+    code, _, err = told("export", "run", "--format", "json", "--tree", "leaves")
+    assert code == 2
+    assert "--tree" in err
 
 
 def test_exports_can_be_read_back(run, told):
@@ -400,7 +423,7 @@ def test_labels_can_be_named_later(flowers, tmp_path, told, monkeypatch):
 
 def test_pictures_are_drawn(run, told):
     found = examples(told, "plot")
-    assert len(found) == 4
+    assert len(found) == 5
     for words in found:
         code, out, err = told(*words, "--dpi", "50")
         assert code == 0, err

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import cophenet
+from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 
 import sticktree.posterior.walk as walk_module
@@ -161,19 +163,26 @@ def test_the_weighted_rand_index_is_that_of_the_rows():
 
 
 def test_the_tree_of_rows_has_the_joins_as_branches(walk):
-    ward = walk.tree()
+    ward = walk.cluster_tree()
     tree = tree_of_rows(ward)
     assert tree.n_data == walk.n_data
     assert tree.time.min() == 0.0
     assert tree.time.max() == 1.0
-    heights = ward.heights(np.arange(walk.n_data))
-    linkage = tree.to_linkage()
-    from scipy.cluster.hierarchy import cophenet
-    from scipy.spatial.distance import squareform
+    upper = np.triu_indices(walk.n_data, 1)
+    heights = ward.heights(np.arange(walk.n_data))[upper]
+    met = squareform(cophenet(tree.to_linkage()))[upper]
+    order = np.argsort(heights, kind="stable")
+    assert (np.diff(met[order]) > -1e-9).all()
+    rank = np.unique(met).size
+    assert rank == np.unique(heights.round(12)).size
 
-    scaled = heights / heights.max()
-    np.fill_diagonal(scaled, 0.0)
-    np.testing.assert_allclose(squareform(cophenet(linkage)), scaled, atol=1e-6)
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_times_of_the_tree_tell_the_number_of_clusters(walk, k):
+    tree = walk.cluster_tree()
+    time = tree_of_rows(tree).time
+    m = tree.n_groups
+    assert np.isclose(time, np.log(k) / np.log(m)).any()
 
 
 # ---- P(k) -----------------------------------------------------------------------------------

@@ -304,8 +304,9 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
     from sticktree.posterior.draws import ConvergenceWarning
+    from sticktree.present.agreement import verdict_text
     from sticktree.present.table import SUPPORT_MEANINGS
-    from sticktree.present.terminal import tree_text, verdict_text
+    from sticktree.present.terminal import tree_text
     from sticktree.report import write_report
 
     iris = load_iris()

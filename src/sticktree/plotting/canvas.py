@@ -17,6 +17,7 @@ from sticktree.plotting.base import (
     SMALLEST,
     SMALLEST_NAME,
     Display,
+    WhichTree,
     check_tree,
     new_axes,
     points,
@@ -310,19 +311,21 @@ class TreeDisplay(Display):
         cls,
         estimator: Any,
         *,
+        tree: WhichTree = "consensus",
         classes: Any = None,
         labels: Any = None,
         names: bool | Sequence[str] = True,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
+        """Draw a tree of a fitted mixture, coloured by its clusters, or by its main branches.
 
-        Further arguments are those of :meth:`plot`.
+        ``tree`` is "consensus" for ``tree_`` or "clusters" for ``cluster_tree_``. Further arguments
+        are those of :meth:`plot`.
         """
-        tree = tree_of(estimator)
+        drawn = tree_of(estimator, tree)
         labels = labels_of(estimator) if labels is None else labels
-        return cls(tree, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
+        return cls(drawn, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
 
     def plot(self, *args: Any, **kwargs: Any) -> Self:
         """Draw; each picture has arguments of its own."""

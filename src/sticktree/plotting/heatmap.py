@@ -14,6 +14,7 @@ from sticktree.errors import ParameterError
 from sticktree.plotting.base import (
     CLASSES,
     Display,
+    WhichTree,
     check_tree,
     data_of,
     names_of_data,
@@ -146,6 +147,7 @@ class HeatmapDisplay(Display):
         cls,
         estimator: Any,
         *,
+        tree: WhichTree = "consensus",
         columns: Sequence[str] | None = None,
         names: bool | Sequence[str] = True,
         classes: Any = None,
@@ -153,16 +155,16 @@ class HeatmapDisplay(Display):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the data of a fitted mixture beside its tree, coloured as in its dendrogram.
+        """Draw the data of a fitted mixture beside a tree, coloured as in its dendrogram.
 
-        Further arguments are those of :meth:`plot`.
+        ``tree`` is "consensus" for ``tree_`` or "clusters" for ``cluster_tree_``. Further arguments
+        are those of :meth:`plot`.
         """
-        tree = tree_of(estimator)
         if columns is None:
             columns = names_of_data(estimator)
         display = cls(
             data_of(estimator),
-            tree,
+            tree_of(estimator, tree),
             columns=columns,
             names=names,
             classes=classes,

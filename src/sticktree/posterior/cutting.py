@@ -334,11 +334,14 @@ def _in_order(labels: IntArray, outline: _Outline) -> IntArray:
 def tree_of_rows(tree: WardTree) -> Tree:
     """Return the cluster tree as a tree of the rows, those of a group side by side.
 
-    Times are 1 − height / the highest, so that the root is at 0 and leaves are at 1.
+    Heights of joins after walks of different lengths cannot be compared, but in order. The time of
+    a join is log k / log m, where it is the k-th of m groups' joins from the top: cut just after
+    it, there are k + 1 clusters. Joins of the same height have the same time; the root is at 0 and
+    leaves are at 1.
     """
     m, joins = tree.n_groups, tree.joins
-    highest = float(joins[-1, 2]) if m > 1 else 0.0
-    times = 1.0 - joins[:, 2] / (highest or 1.0)
+    above = m - 1 - np.searchsorted(joins[:, 2], joins[:, 2], side="right")
+    times = np.log1p(above) / math.log(max(m, 2))
     first = np.concatenate([np.arange(m), np.empty(m - 1, dtype=np.int64)])  # a group of each node
     for k, (a, _) in enumerate(joins[:, :2].astype(np.int64).tolist()):
         first[m + k] = first[a]

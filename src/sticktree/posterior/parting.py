@@ -141,20 +141,20 @@ class _Branches:
         while waiting:
             node = waiting.pop()
             split, path = self.split(node, least)
-            if split is None or anyhow:
+            if anyhow or self.rows[node] < 2 * least:
                 joins += self.joins_below(node)
+                continue
+            parts = split is not None and self.cosine(*self.sides(split)) < WELL_APART
+            for at, small in path:
+                if not parts and self.cosine(*self.sides(at)) >= APART:
+                    break
+                joins += [at, *self.joins_below(small)]
+                node = sum(self.sides(at)) - small
+            if split is not None and parts:
+                joins.append(split)
+                waiting += self.sides(split)
             else:
-                well_apart = self.cosine(*self.sides(split)) < WELL_APART
-                for at, small in path:
-                    if not well_apart and self.cosine(*self.sides(at)) >= APART:
-                        break
-                    joins += [at, *self.joins_below(small)]
-                    node = sum(self.sides(at)) - small
-                if well_apart:
-                    joins.append(split)
-                    waiting += self.sides(split)
-                else:
-                    left.append(self.groups_below(node))
+                left.append(self.groups_below(node))
         return joins, left
 
     def split(self, node: int, least: float) -> tuple[int | None, list[tuple[int, int]]]:

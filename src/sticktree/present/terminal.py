@@ -15,14 +15,15 @@
 
 from __future__ import annotations
 
+import heapq
 import textwrap
 import unicodedata
 from typing import NamedTuple
 
 import numpy as np
 
-from sticktree.posterior.draws import Diagnosis, r_hat_text, scalar_name
-from sticktree.posterior.verdict import ALONE, Verdict
+from sticktree.posterior.parting import least_rows
+from sticktree.present.agreement import verdict_text
 from sticktree.present.findings import Findings
 from sticktree.present.table import SUPPORT_MEANINGS, many, shortened
 from sticktree.processes.mass_tree import MassTree
@@ -32,6 +33,8 @@ from sticktree.tree.structure import ROOT, format_index
 MOST_CLUSTERS = 30  # lines of the table
 LEAST_SUPPORT = 0.5  # of branches that are drawn, where there is no transfer support
 MOST_NODES = 24  # lines of the tree
+LARGE = 0.05  # share of the rows of a branch of the cluster tree that is drawn
+MOST_LARGE = 13  # such branches
 MOST_NAMED = 16  # rows that are drawn one by one
 WIDTH = 100
 LONGEST_INDEX = 6
@@ -52,52 +55,51 @@ def head(found: Findings) -> str:
     return "\n".join([*wrapped, verdict_text(found.verdict)])
 
 
-def verdict_text(verdict: Verdict) -> str:
-    """Return whether chains agree, a line for each part.
+def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
+    """Return everything: words, tree and table of clusters.
 
-    Examples
-    --------
-    >>> from sticktree.posterior.settled import Settled
-    >>> from sticktree.posterior.verdict import judged
-    >>> from sticktree.present.terminal import verdict_text
-    >>> print(verdict_text(judged(Settled(4, 0.001, 0.05, 0.02, 0.98, 1.0, 0.89))))
-    do the chains agree?
-      clusters  yes     labels from two halves of the chains agree by 1.00, cluster trees by 0.98
-      tree      nearly  levels at which rows meet correlate by 0.89: large branches agree, small
-                        ones differ; rely on branches that have support
-      density   yes     0.001 nats a row apart
+    Parameters
+    ----------
+    found : Findings
+        What to tell.
+    cluster_tree : Tree, optional
+        The tree of the clusters, to be drawn in place of the consensus tree.
     """
-    if not verdict.parts:
-        return "\n".join(textwrap.wrap(verdict.text, WIDTH))
-    width = max(len(part.answer) for part in verdict.parts)
-    lines = ["do the chains agree?"]
-    for part in verdict.parts:
-        lead = f"  {part.about:<8}  {part.answer:<{width}}  "
-        lines += textwrap.wrap(
-            part.words(), WIDTH - 4, initial_indent=lead, subsequent_indent=" " * len(lead)
-        )
-    if verdict.agreement == "cannot tell":
-        lines.append(ALONE)
-    return "\n".join(lines)
+    if cluster_tree is None:
+        return "\n\n".join([head(found), drawing(found.tree), _table(found)])
+    return "\n\n".join([head(found), cluster_drawing(cluster_tree), _table(found)])
 
 
-def scalars_text(diagnosis: Diagnosis) -> str:
-    """Return R-hat and effective sample size of every scalar, the worst first."""
-    names = sorted(diagnosis.ess, key=lambda name: -diagnosis.r_hat.get(name, 0.0))
-    words = [scalar_name(name) for name in names]
-    width = max(map(len, words), default=0)
-    lines = ["what was sampled, chain by chain; none of it has a say in the verdict"]
-    lines.append(f"  {'':<{width}}   R-hat  draws that it is worth")
-    for name, word in zip(names, words, strict=True):
-        r_hat = diagnosis.r_hat.get(name)
-        shown = "–" if r_hat is None else r_hat_text(r_hat, digits=3)
-        lines.append(f"  {word:<{width}}  {shown:>6}  {diagnosis.ess[name]:>6.0f}")
-    return "\n".join(lines)
+def cluster_drawing(tree: Tree) -> str:
+    """Draw the cluster tree down to a dozen large branches; strays stay with the branch above."""
+    words = "the tree that clusters are cuts of, the first one highest: rows, transfer support"
+    lines = textwrap.wrap(f"{words} ({SUPPORT_MEANINGS['transfer']})", WIDTH)
+    return "\n".join([*lines, "", tree_text(_large_branches(tree), max_lines=MOST_NODES)])
 
 
-def summary(found: Findings) -> str:
-    """Return everything: words, tree and table of clusters."""
-    return "\n\n".join([head(found), drawing(found.tree), _table(found)])
+def _large_branches(tree: Tree) -> Tree:
+    """Return the tree of the branches that are parted first into large ones."""
+    least = max(least_rows(tree.n_data), LARGE * tree.n_data)
+    children = tree.child_table.lists()
+    count, time = tree.count.tolist(), tree.time.tolist()
+
+    def parting(node: int) -> tuple[float, int, list[int]]:
+        """Return when a branch parts into large ones, and these; small ones may leave before."""
+        top = node
+        while len(large := [child for child in children[node] if count[child] >= least]) == 1:
+            node = large[0]
+        return time[node], top, large
+
+    shown, waiting = {0}, [parting(0)]
+    while waiting and len(shown) < MOST_LARGE:
+        _, _, large = heapq.heappop(waiting)
+        shown.update(large)
+        for child in large:
+            heapq.heappush(waiting, parting(child))
+    node = np.arange(tree.n_nodes)
+    while (hidden := ~np.isin(node, list(shown))).any():
+        node[hidden] = tree.parent[node[hidden]]
+    return tree.with_data(node[tree.leaf]).pruned().compressed()
 
 
 def drawing(tree: Tree) -> str:
