@@ -98,3 +98,19 @@ def test_a_quick_look_is_refined_to_the_run_without_it(draws, blobs, tmp_path, t
     assert draws_of(quick) == draws_of(whole)
     assert not (quick / "checkpoint").exists()
     assert RunFolder.open(quick).record["quick"] is False
+
+
+def test_a_quick_look_that_had_time_enough_is_the_whole_run(blobs, tmp_path, told):
+    fixed = ["--seed", "1", "--depth", "2", "--covariance", "full", "--noise", "shared"]
+    fixed += ["--chains", "2", "--draws", "10", "-q"]
+    folder = tmp_path / "run"
+    assert told("fit", blobs, "-o", folder, *fixed, "--quick", "--max-time", "600")[0] == 0
+    assert not (folder / "checkpoint").exists()
+    before = (folder / "run.json").read_bytes()
+    code, out, err = told("fit", blobs, "-o", folder, *fixed)
+    assert (code, err) == (0, "")
+    assert "the quick look had time for the whole run" in out
+    assert (folder / "run.json").read_bytes() == before
+    code, _, err = told("fit", blobs, "-o", folder, *fixed, "--thin", "2")
+    assert code == 2
+    assert "--thin was not given when the run was started" in err

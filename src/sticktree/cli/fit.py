@@ -24,7 +24,16 @@ from sticktree.cli.fit_options import (
     lasting,
     parameters_of,
 )
-from sticktree.cli.going_on import as_before, finished, go_on, now, state, tell
+from sticktree.cli.going_on import (
+    WHOLE,
+    as_before,
+    finished,
+    go_on,
+    had_time_enough,
+    now,
+    state,
+    tell,
+)
 from sticktree.cli.large import LargeFile
 from sticktree.cli.reading import naming_options
 from sticktree.cli.runs import RunFolder, environment, seed_of
@@ -131,6 +140,8 @@ def run_fit(options: argparse.Namespace) -> None:
     if options.more_draws is not None:
         go_on(folder, options)
         return
+    if not options.plan and had_time_enough(folder, options):
+        return
     before = None if options.plan else state(folder, options)
     chosen = lasting(options)
     if before is not None:
@@ -190,14 +201,16 @@ def run_fit(options: argparse.Namespace) -> None:
                 raise
             raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
         record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
+        to_refine = options.quick and estimator.course_.out_of_time
+        record["quick"] = WHOLE if options.quick and not to_refine else to_refine
         with saying("writing files", show):
             found = finished(folder, estimator, record, ids=rows.ids, labels=rows.labels)
-    if not options.keep_checkpoint and not options.quick:
+    if not options.keep_checkpoint and not to_refine:
         folder.discard_checkpoint()
     if options.quiet and found.verdict.agreement == "disagree":
         print(f"warning: {found.verdict.text}", file=sys.stderr)
     if not options.quiet:
-        tell(folder, found, record["seed"], time.monotonic() - began, quick=options.quick)
+        tell(folder, found, record["seed"], time.monotonic() - began, quick=to_refine)
 
 
 def _tell_before(

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from sticktree.present.findings import Findings
 
 
+WHOLE = "whole"
+"""What a record says of a run that was to be quick, and had time enough."""
+
+
 def state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | None:
     """Check that the folder can serve; return the record of the run to go on with, if any."""
     path = folder.path
@@ -53,6 +57,22 @@ def state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | No
             f"--output {path} already holds {what}: choose another folder or pass --overwrite"
         )
     return None
+
+
+def had_time_enough(folder: RunFolder, options: argparse.Namespace) -> bool:
+    """Return whether a quick look at the same file was all that there is to do, and say so."""
+    if options.overwrite or options.resume or options.quick or folder.status != "finished":
+        return False
+    record = folder.record
+    same = options.data in (None, record["data"]["path"])
+    if record.get("quick") != WHOLE or not same:
+        return False
+    as_before(lasting(options), record)
+    print(
+        f"{folder.path}: the quick look had time for the whole run; --more-draws adds to it, and "
+        "--overwrite starts afresh"
+    )
+    return True
 
 
 def as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
