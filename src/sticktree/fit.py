@@ -299,8 +299,20 @@ class Fit:
             return self.cut
         n_clusters = check_integer("n_clusters", n_clusters, minimum=1)
         if n_clusters not in self._cuts:
+            if n_clusters > self._n_different:
+                expected = f"at most {self._n_different}, as many different rows as there are"
+                raise ParameterError("n_clusters", n_clusters, expected)
             self._cuts[n_clusters] = cut_into(self.walk, n_clusters, self.lasting.steps)
         return self._cuts[n_clusters]
+
+    @cached_property
+    def _n_different(self) -> int:
+        """How many different rows there are; those of tables outside memory are not compared."""
+        data = self.training.data
+        if not isinstance(data, np.ndarray) or not data.size:
+            return self.training.n_data
+        whole = np.dtype((np.void, data.dtype.itemsize * data.shape[1]))
+        return int(np.unique(np.ascontiguousarray(data).view(whole)).size)
 
     @cached_property
     def _cuts(self) -> dict[int, Cut]:

@@ -237,6 +237,8 @@ def check_fitted(estimator: Any) -> Any:
 
 WhichTree = Literal["consensus", "clusters"]
 """The two trees of a fitted mixture: ``tree_`` and ``cluster_tree_``."""
+TIMES: dict[WhichTree, str] = {"consensus": "level", "clusters": "order of parting"}
+"""What the times of each are."""
 
 
 def tree_of(estimator: Any, which: WhichTree = "consensus") -> Tree:

@@ -16,6 +16,7 @@ from sticktree.plotting.base import (
     LINE,
     SMALLEST,
     SMALLEST_NAME,
+    TIMES,
     Display,
     WhichTree,
     check_tree,
@@ -203,6 +204,7 @@ class Canvas:
         classes: Any,
         labels: Any,
         max_leaves: int | None,
+        times: str,
         sizes: bool = True,
     ) -> Self:
         """Check everything, then draw what is around the tree, with the ``sizes`` of wedges."""
@@ -219,7 +221,7 @@ class Canvas:
         ax = new_axes(ax, (max(long, 3.0), 4.5) if upright else (6.5, long))
         frame = Frame(ax, orientation)
         frame.limit(0.0, rows.end, rows.n_rows)
-        frame.label_times(rows.end, "level")
+        frame.label_times(rows.end, times)
         if strip is not None and frame.upright:
             _add_legend(frame, strip, 0.0)  # it takes room from the rows
         _, across = frame.lengths()
@@ -305,6 +307,7 @@ class TreeDisplay(Display):
         self.classes = classes
         self.labels = labels
         self.names = names
+        self.times = TIMES["consensus"]
 
     @classmethod
     def from_estimator(
@@ -325,7 +328,9 @@ class TreeDisplay(Display):
         """
         drawn = tree_of(estimator, tree)
         labels = labels_of(estimator) if labels is None else labels
-        return cls(drawn, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
+        display = cls(drawn, classes=classes, labels=labels, names=names)
+        display.times = TIMES[tree]
+        return display.plot(ax=ax, **kwargs)
 
     def plot(self, *args: Any, **kwargs: Any) -> Self:
         """Draw; each picture has arguments of its own."""

@@ -13,6 +13,7 @@ from sticktree.data.readable import standardised
 from sticktree.errors import ParameterError
 from sticktree.plotting.base import (
     CLASSES,
+    TIMES,
     Display,
     WhichTree,
     check_tree,
@@ -141,6 +142,7 @@ class HeatmapDisplay(Display):
         self.names = names
         self.classes = classes
         self.labels = labels
+        self.times = TIMES["consensus"]
 
     @classmethod
     def from_estimator(
@@ -170,6 +172,7 @@ class HeatmapDisplay(Display):
             classes=classes,
             labels=labels_of(estimator) if labels is None else labels,
         )
+        display.times = TIMES[tree]
         return display.plot(ax=ax, **kwargs)
 
     def plot(
@@ -213,7 +216,7 @@ class HeatmapDisplay(Display):
             width = frame.name_rows(at, texts, frame.lengths()[1] / rows.n_rows)
             if first:
                 self._draw_classes(axes, classes, rows, width)
-        self._draw_tree(axes.tree, rows, labels)
+        self._draw_tree(axes.tree, rows, labels, self.times)
         self.axes_ = axes
         return self._drawn(axes.heat)
 
@@ -289,12 +292,12 @@ class HeatmapDisplay(Display):
         )
 
     @staticmethod
-    def _draw_tree(ax: Axes, rows: Rows, labels: Groups | None) -> None:
+    def _draw_tree(ax: Axes, rows: Rows, labels: Groups | None, times: str) -> None:
         frame = Frame(ax, "left")
         frame.limit(0.0, rows.end, rows.n_rows)
         _, across = frame.lengths()
         outline = outline_for(rows, across)
-        frame.label_times(rows.end, "level")
+        frame.label_times(rows.end, times)
         pitch = across / rows.n_rows
         draw_branches(frame, outline, colours_of(outline, labels), pitch=pitch)
 
