@@ -273,3 +273,12 @@ def test_spreadsheets_by_the_names_of_their_sheets(fit, told, tmp_path):
         code, _, err = told("fit", "z.xlsx", "-o", "another", *words)
         assert code == 2
         assert message in err
+
+
+def test_new_rows_are_written_as_those_of_the_fit_were(fit, told, tmp_path):
+    lines = [f"{a:.3f};{b:.2f}".replace(".", ",") for a, b in numbers(9).tolist()]
+    fit("\n".join(["a;b", *lines]))
+    (tmp_path / "new.csv").write_text("a;b\n1,234;2\n")  # alone, it may be 1234
+    code, out, err = told("predict", "run", "new.csv", "--impute")
+    assert code == 0, err
+    assert read_csv(out)[0]["a"] == "1.234"

@@ -6,6 +6,7 @@ import argparse
 import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import check_integer
@@ -69,6 +70,7 @@ def new_rows(folder: RunFolder, name: str, options: argparse.Namespace) -> tuple
     # Options for the first file most likely hold for another one; its format may differ.
     before = {k: v for k, v in folder.record["options"].items() if k in READING and k != "format"}
     table = read_rows(name, before | reading_of(options))
+    table = replace(table, decimals_before=tuple(folder.record["data"].get("decimals", ())))
     wanted = folder.record["columns"]["fitted"]
     absent = [column for column in wanted if column not in table.names]
     if absent:

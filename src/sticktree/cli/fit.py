@@ -254,6 +254,7 @@ def _record(
         "seed": chosen["seed"],
         "data": {
             **table.source,
+            "decimals": [] if isinstance(table, LargeFile) else sorted(table.decimals),
             "path": options.data,
             "rows": len(table),
             "missing_cells": rows.missing_cells,

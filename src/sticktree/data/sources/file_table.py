@@ -67,6 +67,8 @@ class FileTable:
         What a person should know about how it was read.
     labels : tuple of str
         Columns that were added and say where rows came from.
+    decimals_before : tuple of str
+        Decimal marks of a file that was like this one, which hold where this one shows none.
     """
 
     frame: Any
@@ -76,6 +78,7 @@ class FileTable:
     numerals: Numerals | None = None
     notes: tuple[str, ...] = field(default=())
     labels: tuple[str, ...] = ()
+    decimals_before: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -103,7 +106,7 @@ class FileTable:
     def _looked_at(self, column: str, kind: str | None) -> Held:
         cells, missing = self._cells(column)
         if self.text:
-            return held(cells, missing, kind, self.numerals, self._decimals)
+            return held(cells, missing, kind, self.numerals, self.decimals)
         values = self._without_marks(column, missing)
         if kind in DAYS:
             return _days_of(values)
@@ -147,7 +150,7 @@ class FileTable:
                 return self.held(name, days.get(name) or joined[name])
             cells, missing = self._cells(name)
             if self.text:
-                return held_like(cells, missing, categories[name], self.numerals, self._decimals)
+                return held_like(cells, missing, categories[name], self.numerals, self.decimals)
             found = self._without_marks(name, missing)
             if categories[name] and all(isinstance(value, str) for value in categories[name]):
                 words = [None if no else _word(v) for v, no in zip(found, missing, strict=True)]
@@ -157,10 +160,10 @@ class FileTable:
         return _built({name: like(name) for name in columns.given})
 
     @cached_property
-    def _decimals(self) -> set[str]:
-        """The decimal marks that cells of any column show."""
-        if self.numerals is not None:
-            return {self.numerals.decimal}
+    def decimals(self) -> set[str]:
+        """The decimal marks that cells of any column show, or those of a file before."""
+        if not self.text or self.numerals is not None:
+            return set() if self.numerals is None else {self.numerals.decimal}
 
         def shown(name: str) -> Iterable[Evidence]:
             cells, missing = self._cells(name)
@@ -173,7 +176,10 @@ class FileTable:
             point = (cell for cell in present if "." in cell and shown_by(cell)[0] == "point")
             yield Evidence.of(itertools.islice(point, 1))
 
-        return written_in(evidence for name in self.names for evidence in shown(name))
+        found = written_in(evidence for name in self.names for evidence in shown(name))
+        if found or any("." in cell for name in self.names for cell in self._cells(name)[0]):
+            return found  # points without commas are decimal, whatever they were before
+        return set(self.decimals_before)
 
     @cached_property
     def _held(self) -> dict[tuple[str, str | None], Held]:
