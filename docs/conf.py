@@ -116,6 +116,7 @@ sphinx_gallery_conf = {
             "density.py",
             "clusters_from_draws.py",
             "drug_responses.py",
+            "wide_table.py",
             "missing_values.py",
             "stream.py",
             "convergence.py",

@@ -343,6 +343,49 @@ def test_markers_that_cannot_be(options, message, run, told):
     assert err.count("\n") == 1
 
 
+# ---- relevance -----------------------------------------------------------------------------------
+
+
+def test_relevance_is_that_of_the_model(run, told):
+    estimator = RunFolder.open(run).estimator
+    found = estimator.relevance()
+    assert told("relevance", "run", "-o", "r.csv") == (0, "wrote r.csv\n", "")
+    assert (run.parent / "r.csv").read_text("utf-8") == found.to_csv()
+    assert (run / "relevance.csv").read_text("utf-8") == found.to_csv()
+    assert told("relevance", "run")[1] == f"{found}\n"
+    (first,) = read_csv(told("relevance", "run", "--level", "1", "--top", "1", "-o", "-")[1])
+    assert first == next(iter(read_csv(estimator.relevance(level=1).to_csv())))
+    two = told("relevance", "run", "--n-clusters", "2", "-o", "-")[1]
+    assert two == estimator.relevance(n_clusters=2).to_csv()
+
+
+def test_the_summary_names_the_columns_that_carry_the_clusters(run, told):
+    estimator = RunFolder.open(run).estimator
+    first = next(iter(estimator.relevance()))
+    text = told("summary", "run")[1]
+    assert "columns that carry the clusters" in text
+    assert text.splitlines()[-2].startswith(first.column)
+    (line, *_) = json.loads(told("summary", "run", "--json")[1])["relevance"]
+    assert line["column"] == first.column
+    assert line["share"] == pytest.approx(first.share)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--top", "0"], "--top must be an integer of at least 1, got 0"),
+        (["--n-clusters", "31"], "--n-clusters must be at most 30, the number of rows, got 31"),
+        (["--level", "9"], "--level must be an integer from 0 to"),
+        (["--level", "1", "--n-clusters", "2"], "not allowed with argument"),
+    ],
+)
+def test_relevance_that_cannot_be(options, message, run, told):
+    code, _, err = told("relevance", "run", *options)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
 # ---- evaluate ------------------------------------------------------------------------------------
 
 

@@ -184,6 +184,7 @@ def fitted(posterior, clusters=0.98, **changes):
         "selection": None,
         "stream": None,
         "markers": mixture_of(np.arange(30.0)[:, None], labels=np.arange(30) // 10).markers,
+        "relevance": mixture_of(np.arange(30.0)[:, None], labels=np.arange(30) // 10).relevance,
         "sampled": SimpleNamespace(course=Course()),
         "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, labels, 0.99)),
         "training": SimpleNamespace(n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30)),

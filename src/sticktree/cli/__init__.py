@@ -32,6 +32,7 @@ COMMANDS = {
     "evaluate": ("sticktree.cli.evaluate:EVALUATE", "how good a run is: labels, test rows"),
     "cluster": ("sticktree.cli.clusters:CLUSTER", "other clusters from the same fit"),
     "markers": ("sticktree.cli.clusters:MARKERS", "what makes each cluster, as a table"),
+    "relevance": ("sticktree.cli.relevance:RELEVANCE", "which columns carry the clusters"),
     "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
     "demo": (
         "sticktree.cli.simulate:DEMO",

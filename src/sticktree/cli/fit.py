@@ -60,6 +60,7 @@ The folder gets plain files:
   clusters.csv     every row: its cluster, how certain that is, and the one of least loss at each
                    level of the tree
   markers.csv      what makes each cluster: every column of it against all other rows
+  relevance.csv    which columns carry the clusters: the share of their variance between these
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load

@@ -38,15 +38,16 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "sticktree.run", 1
 RECORD, MODEL, CHECKPOINT, COURSE = "run.json", "model.sticktree", "checkpoint", "course.json"
-NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY = (
+NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY = (
     "tree.nwk",
     "tree.json",
     "nodes.csv",
     "clusters.csv",
     "markers.csv",
+    "relevance.csv",
     "summary.txt",
 )
-FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY)
+FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY)
 """All files of a run that is finished."""
 RESULTS = (
     "model",
@@ -238,6 +239,7 @@ class RunFolder:
         table = clusters_table(estimator, found.by_level, ids, labels)
         write_pieces(self.path / CLUSTERS, csv_pieces(table))
         found.markers.to_csv(self.path / MARKERS)
+        found.relevance.to_csv(self.path / RELEVANCE)
         self._write(SUMMARY, summary(found) + "\n")
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}

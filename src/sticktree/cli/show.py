@@ -144,6 +144,7 @@ KINDS = {
     "levels": "how many branches there are at each level",
     "scatter": "the rows along two columns, or two principal axes",
     "markers": "what makes each cluster: its columns against all other rows",
+    "relevance": "which columns carry the clusters: shares of variance between these",
     "density": "rows, tree and density; for one or two columns",
 }
 DISPLAYS = {
@@ -155,6 +156,7 @@ DISPLAYS = {
     "levels": "LeavesPerLevelDisplay",
     "scatter": "ScatterDisplay",
     "markers": "MarkersDisplay",
+    "relevance": "RelevanceDisplay",
 }
 OF_TREES = ("dendrogram", "icicle", "heatmap", "coclustering")
 PLOT_EPILOG = "kinds:\n" + "".join(f"  {kind:<13} {words}\n" for kind, words in KINDS.items())

@@ -71,6 +71,11 @@ def training_data(
 
 def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa: N803
     """Read rows in memory, like those of the fit unless ``reset``."""
+    if type(X).__module__.partition(".")[0] == "anndata":
+        raise TypeError(
+            "X is an AnnData, which has several tables: sticktree.anndata.fit(adata) fits one of "
+            "them, and sticktree.anndata.table(adata) returns it"
+        )
     columns = estimator.columns
     if isinstance(X, Table):
         alike: Any = np.zeros((1, len(X.columns.given)))

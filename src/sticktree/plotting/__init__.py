@@ -21,6 +21,7 @@ from sticktree.plotting.processes import (
     plot_sticks,
     plot_tree,
 )
+from sticktree.plotting.relevance import RelevanceDisplay, plot_relevance
 from sticktree.plotting.scatter import ScatterDisplay, plot_scatter
 from sticktree.plotting.traces import StreamDisplay, TracesDisplay, plot_stream, plot_traces
 from sticktree.plotting.trees import DendrogramDisplay, IcicleDisplay, plot_dendrogram, plot_icicle
@@ -34,6 +35,7 @@ __all__ = [
     "IcicleDisplay",
     "LeavesPerLevelDisplay",
     "MarkersDisplay",
+    "RelevanceDisplay",
     "ScatterDisplay",
     "StreamDisplay",
     "TracesDisplay",
@@ -48,6 +50,7 @@ __all__ = [
     "plot_icicle",
     "plot_leaves_per_level",
     "plot_markers",
+    "plot_relevance",
     "plot_scatter",
     "plot_sticks",
     "plot_stream",

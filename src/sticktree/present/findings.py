@@ -30,10 +30,12 @@ from sticktree.present.traits import Trait, traits
 if TYPE_CHECKING:
     from sticktree.fit import Fit
     from sticktree.posterior.markers import Markers
+    from sticktree.posterior.relevance import Relevance
     from sticktree.posterior.verdict import Verdict
     from sticktree.tree import Tree
 
 SIZES_SHOWN = 8  # of clusters
+COLUMNS_SHOWN = 8  # that carry the clusters
 COVARIANCES = {"full": "full", "diag": "diagonal", "spherical": "spherical"}
 NOISES = {"shared": "the same noise at all leaves", "own": "each leaf with its own noise"}
 
@@ -218,6 +220,17 @@ class Findings:
         return self.fit.markers()
 
     @cached_property
+    def relevance(self) -> Relevance:
+        """Which columns carry the flat clusters."""
+        return self.fit.relevance()
+
+    @property
+    def carrying(self) -> Relevance | None:
+        """The few columns that carry the clusters most, if there are clusters to be carried."""
+        found = self.relevance.top(COLUMNS_SHOWN)
+        return found if len(self.sizes) > 1 and not np.isnan(found.share).all() else None
+
+    @cached_property
     def clusters(self) -> list[Cluster]:
         """The flat clusters."""
         labels, confidence = self.fit.labels, self.fit.confidence
@@ -286,6 +299,7 @@ class Findings:
                 }
                 for cluster in self.clusters
             ],
+            "relevance": [] if self.carrying is None else self.carrying.table,
             "agree": self.verdict.tone,
             "convergence": self.verdict.text,
             "verdict": [asdict(part) for part in self.verdict.parts],

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sticktree.posterior.markers import HEADINGS
+from sticktree.posterior.relevance import HEADINGS as HEADINGS_OF_RELEVANCE
 from sticktree.present.findings import Findings
 from sticktree.present.table import SUPPORT_MEANINGS, SUPPORT_NAMES, draws_in_words, many
 from sticktree.present.terminal import printable, tree_text
@@ -21,6 +22,7 @@ from sticktree.tree.structure import SUPPORT_KINDS
 if TYPE_CHECKING:
     from sticktree.posterior.draws import Posterior
     from sticktree.posterior.markers import Markers
+    from sticktree.posterior.relevance import Relevance
     from sticktree.tree import Tree
 
 WIDTH, HEIGHT = 680, 150  # of the picture of a tree
@@ -96,6 +98,9 @@ def html_of_fit(estimator: Any) -> str:
     return _block(
         _table(None, rows),
         _details("what makes the clusters", html_of_markers(found.markers.top(MOST_MARKERS))),
+        ""
+        if found.carrying is None
+        else _details("which columns carry them", html_of_relevance(found.carrying)),
         _details("tree", html_of_tree(found.tree)),
     )
 
@@ -108,6 +113,18 @@ def html_of_markers(markers: Markers) -> str:
     note += "shares Cohen's h. They describe the clusters and are no test of whether these exist. "
     return _block(
         _table(HEADINGS, lines, n_words=2),
+        f'<div style="opacity:.7;font-size:12px">{note}{left}</div>',
+    )
+
+
+def html_of_relevance(relevance: Relevance) -> str:
+    """Return the first lines of which columns carry the clusters."""
+    lines, n_more = relevance.shown()
+    left = f" {many(n_more, 'more line')} in to_frame() and to_csv()." if n_more else ""
+    note = "The share of a column's variance that is between clusters: mean and interval over "
+    note += "draws, beside what a column that has nothing to do with the clusters would have."
+    return _block(
+        _table(HEADINGS_OF_RELEVANCE, lines),
         f'<div style="opacity:.7;font-size:12px">{note}{left}</div>',
     )
 

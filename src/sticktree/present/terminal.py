@@ -56,7 +56,7 @@ def head(found: Findings) -> str:
 
 
 def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
-    """Return everything: words, tree and table of clusters.
+    """Return everything: words, tree, table of clusters, and the columns that carry them.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
     cluster_tree : Tree, optional
         The tree of the clusters, to be drawn in place of the consensus tree.
     """
-    if cluster_tree is None:
-        return "\n\n".join([head(found), drawing(found.tree), _table(found)])
-    return "\n\n".join([head(found), cluster_drawing(cluster_tree), _table(found)])
+    drawn = drawing(found.tree) if cluster_tree is None else cluster_drawing(cluster_tree)
+    parts = [head(found), drawn, _table(found), _carrying(found)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def cluster_drawing(tree: Tree) -> str:
@@ -148,6 +148,19 @@ def _table(found: Findings) -> str:
         n_rows = sum(cluster.n_rows for cluster in rest)
         texts.append(f"… {many(len(rest), 'more cluster')} with {many(n_rows, 'row')}")
     return "\n".join(texts)
+
+
+def _carrying(found: Findings) -> str:
+    """Return the few columns that carry the clusters most; nothing where there are no clusters."""
+    carrying = found.carrying
+    if carrying is None:
+        return ""
+    words = "columns that carry the clusters: the share of their variance that is between clusters"
+    lines = [*textwrap.wrap(words, WIDTH), "", str(carrying)]
+    n_more = len(carrying.columns) - len(carrying)
+    if n_more:
+        lines.append(f"… {many(n_more, 'more column')}")
+    return "\n".join(lines)
 
 
 def _commonest(classes: dict[str, int]) -> str:

@@ -18,6 +18,7 @@ from sticktree.report.branches import Branches
 from sticktree.report.cloud import cloud
 from sticktree.report.markers import markers_html
 from sticktree.report.markup import attribute, packed, packed_column, pairs_table, plain, table
+from sticktree.report.relevance import relevance_html
 from sticktree.version import __version__
 
 MOST_ROWS = 20_000
@@ -70,6 +71,7 @@ class Content:
                 "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>{course}',
                 "clusters": _clusters(found),
                 "markers": markers_html(found),
+                "relevance": relevance_html(found),
                 "convergence": _convergence(found),
                 "model": _models(found),
                 "parameters": _parameters(parameters),
