@@ -14,6 +14,7 @@ from scipy.cluster.hierarchy import is_valid_linkage
 from sticktree import Tree
 from sticktree.cli import COMMANDS
 from sticktree.cli.runs import RunFolder
+from sticktree.present.findings import Findings
 from tests.cli.conftest import QUICK, read_csv
 
 NAMES = list(COMMANDS)
@@ -60,6 +61,8 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     frame = pandas.read_csv(run.parent / "visits.csv", nrows=9)
     frame = frame.assign(when=pandas.date_range("2021-03-01", periods=9), notes="none", ward=None)
     frame.to_excel(run.parent / "survey.xlsx", sheet_name="2021", index=False)
+    genes = pandas.DataFrame(np.eye(6, 9)).assign(sample=list("abcdef"))
+    genes.to_csv(run.parent / "genes.csv", index=False)
     shapes = []
 
     def stop(self, X, sample_weight=None):  # noqa: N803
@@ -69,7 +72,7 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 12
+    assert len(found) == 13
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
@@ -82,7 +85,18 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
         assert code == (0 if "--plan" in words else 130), err
         if "--quick" in words:
             shutil.rmtree("run")
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (3, 2), (3, 2), (3, 2), (9, 3)]
+    assert shapes == [
+        (3, 2),
+        (30, 2),
+        (10, 3),
+        (3, 2),
+        (3, 2),
+        (6, 9),
+        (3, 2),
+        (3, 2),
+        (3, 2),
+        (9, 3),
+    ]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)
@@ -234,6 +248,7 @@ def test_exports_can_be_read_back(run, told):
 
     graph = networkx.parse_graphml(told("export", "run", "--format", "graphml")[1])
     assert networkx.is_arborescence(graph)
+    assert Tree.from_nexus(told("export", "run", "--format", "nexus")[1]) == tree
 
 
 def test_branches_without_support_can_be_left_out(run, told):
@@ -258,7 +273,15 @@ def test_files_for_itol_fill_a_folder(run, told):
     tree, fit = folder.tree, folder.estimator.fit_
     code, out, _ = told("export", "run", "--format", "itol", "-o", "itol")
     assert code == 0
-    expected = tree.to_itol(labels=fit.labels[fit.training.fitted_rows])
+    rows = fit.training.fitted_rows
+    table = Findings(fit).table
+    expected = tree.to_itol(
+        labels=fit.labels[rows],
+        annotations={name: [words[i] for i in rows] for name, words in folder.annotations.items()},
+        data=table.values[rows],
+        columns=table.names,
+    )
+    assert {"clusters.txt", "heatmap.txt"} < set(expected)
     written = {path.name: path.read_text() for path in (run.parent / "itol").iterdir()}
     assert written == expected
     assert [Path(line.split()[1]).name for line in out.splitlines()] == list(expected)
@@ -472,7 +495,8 @@ def test_pictures_are_drawn(run, told):
         assert code == 0, err
     from sticktree.cli.show import KINDS
 
-    files = [run.parent / "figures" / f"{kind}.png" for kind in KINDS]
+    kinds = [kind for kind in KINDS if kind != "loadings"]  # of runs with factors
+    files = [run.parent / "figures" / f"{kind}.png" for kind in kinds]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert out.count("wrote figures") == len(files)
     assert (run.parent / "heatmap.pdf").read_bytes().startswith(b"%PDF")
@@ -486,6 +510,7 @@ def test_pictures_are_drawn(run, told):
     ("options", "message"),
     [
         (["--kind", "heat"], "invalid choice: 'heat'"),
+        (["--kind", "loadings"], "--kind loadings is for runs with factors"),
         (["-o", "tree.gif"], "--output must end in .png, .pdf, .svg, got tree.gif"),
         (["--dpi", "1"], "--dpi must be an integer from 10 to 2400, got 1"),
         (["--columns", "0,1"], "--columns is for --kind density, not dendrogram"),

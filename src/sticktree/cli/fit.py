@@ -61,6 +61,7 @@ The folder gets plain files:
                    level of the tree
   markers.csv      what makes each cluster: every column of it against all other rows
   relevance.csv    which columns carry the clusters: the share of their variance between these
+  loadings.csv     what the factors are made of, where columns are so many that there are some
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
@@ -84,6 +85,8 @@ examples:
     sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
   more rows than fit into memory:
     sticktree fit big.parquet --algorithm parallel -o big
+  far more columns than rows, with five factors:
+    sticktree fit genes.csv --id sample --factors 5 -o genes
   on a cluster:
     sticktree fit /shared/big.parquet --scheduler tcp://host:8786 -o big
   go on after Ctrl-C:

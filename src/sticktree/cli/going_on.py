@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import StoppedError
 from sticktree.cli.fit_options import OPTIONS, lasting
-from sticktree.cli.runs import FILES, RunFolder
+from sticktree.cli.runs import FILES, LOADINGS, RunFolder
 from sticktree.errors import ParameterError
 from sticktree.inference.showing import saying, showing
 
@@ -50,7 +50,7 @@ def state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | No
             f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
             "--overwrite, or choose another folder"
         )
-    present = [name for name in FILES if (path / name).exists()]
+    present = [name for name in (*FILES, LOADINGS) if (path / name).exists()]
     if present and not options.overwrite:
         what = "a run" if status == "finished" else ", ".join(present)
         raise ValueError(
@@ -159,7 +159,8 @@ def tell(
 
     name = shlex.quote(str(folder.path))
     print(head(found))
-    print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
+    files = ", ".join(folder.record["files"])
+    print(f"wrote {files} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
     if found.verdict.agreement == "disagree" and not quick:

@@ -49,6 +49,8 @@ NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY = (
 )
 FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY)
 """All files of a run that is finished."""
+LOADINGS = "loadings.csv"
+"""A further one, of a run with factors."""
 RESULTS = (
     "model",
     "level",
@@ -199,7 +201,7 @@ class RunFolder:
     def begin(self, record: Mapping[str, Any]) -> None:
         """Make the folder and write what is going to be run; remove what an older run left."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for name in FILES[1:]:
+        for name in (*FILES[1:], LOADINGS):
             (self.path / name).unlink(missing_ok=True)
         self._write_record({**record, "status": "running"})
 
@@ -240,10 +242,14 @@ class RunFolder:
         write_pieces(self.path / CLUSTERS, csv_pieces(table))
         found.markers.to_csv(self.path / MARKERS)
         found.relevance.to_csv(self.path / RELEVANCE)
+        files = list(FILES)
+        if estimator.n_factors_:
+            estimator.loadings_.to_csv(self.path / LOADINGS)
+            files.append(LOADINGS)
         self._write(SUMMARY, summary(found) + "\n")
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}
-        self._write_record({**record, "status": "finished", "result": result, "files": list(FILES)})
+        self._write_record({**record, "status": "finished", "result": result, "files": files})
         return found
 
     def _write_record(self, record: dict[str, Any]) -> None:

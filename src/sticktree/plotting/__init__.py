@@ -7,6 +7,7 @@ class keeps what it shows and draws it with ``plot``; ``from_estimator`` makes i
 from sticktree.plotting.columns import HeatmapAxes
 from sticktree.plotting.density import DensityDisplay, figure_density, plot_density
 from sticktree.plotting.heatmap import HeatmapDisplay, plot_heatmap
+from sticktree.plotting.loadings import LoadingsDisplay, plot_loadings
 from sticktree.plotting.markers import MarkersDisplay, plot_markers
 from sticktree.plotting.posterior import (
     CoclusteringDisplay,
@@ -34,6 +35,7 @@ __all__ = [
     "HeatmapDisplay",
     "IcicleDisplay",
     "LeavesPerLevelDisplay",
+    "LoadingsDisplay",
     "MarkersDisplay",
     "RelevanceDisplay",
     "ScatterDisplay",
@@ -49,6 +51,7 @@ __all__ = [
     "plot_heatmap",
     "plot_icicle",
     "plot_leaves_per_level",
+    "plot_loadings",
     "plot_markers",
     "plot_relevance",
     "plot_scatter",
