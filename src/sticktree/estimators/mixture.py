@@ -6,8 +6,9 @@ import os
 from typing import Any, Self
 
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from sticktree.checks import IntArray, is_integer
+from sticktree.checks import IntArray, check_integer, is_integer
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
@@ -163,7 +164,8 @@ class DFPMixture(FittedMixture):
         after time log k / log m, it has k + 1 branches, m being how many groups of rows it joins.
     labels_ : int array, shape (n_samples,)
         The cut of ``cluster_tree_`` into the number of clusters that lasts longest as the walk goes
-        on, numbered in the order of that tree; see :meth:`cluster` for others.
+        on, numbered in the order of that tree; see :meth:`cluster` for others. After
+        :meth:`partial_fit`, of the rows of the last batch.
     n_clusters_ : int
         How many clusters ``labels_`` has.
     number_of_clusters_ : NumberOfClusters
@@ -179,8 +181,7 @@ class DFPMixture(FittedMixture):
     level_ : int
         The level of the draws' trees that the walk steps in most often.
     diagnosis_ : Diagnosis
-        Whether density, clusters and details of the tree are settled; R-hat and effective sample
-        sizes.
+        Whether chains agree on clusters, tree and density; R-hat and effective sample sizes.
     course_ : Course
         How sampling went: looks at the answer, chains that were dropped, whether time ran out.
     n_draws_, n_iter_ : int
@@ -335,7 +336,10 @@ class DFPMixture(FittedMixture):
         that is exact; that their rows never part again is what approximates.
 
         ``posterior_`` then has the draws after this batch, and densities and predictions reflect
-        all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
+        all rows that were ever seen. What there is for each row is for the rows of this batch, in
+        their order, and no others, for they are gone: ``labels_``, ``confidence_``, ``membership_``
+        and the leaves of ``tree_`` and ``cluster_tree_``. :meth:`predict` says of rows of earlier
+        batches, given again, in which of these clusters they are.
         ``stream_`` has a line for every batch; one that is far from what was predicted is warned
         of. If a batch fails or is interrupted, the mixture is as before it.
 
@@ -400,21 +404,62 @@ class DFPMixture(FittedMixture):
             _check_same(last, training, parameters)
             sampled = continue_sampling(last.sampled, training, plan, checkpoint)
         stream = None if last is None else last.stream
-        fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
-        if not sampled.finished:
-            warn_caller(
-                f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go "
-                "on",
-                ConvergenceWarning,
+        return _concluded(
+            Fit(training.without_store(), sampled, plan.level, parameters, stream), plan
+        )
+
+    def more_draws(self, n_draws: int) -> Self:
+        """Let the chains of the fit go on, and add their draws to those that there are.
+
+        The draws are those that longer chains would have made. All answers are then from all of
+        them.
+
+        Parameters
+        ----------
+        n_draws : int
+            How many draws to add to each chain.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DPMixture
+        >>> X = np.random.default_rng(0).normal(size=(20, 2))
+        >>> mixture = DPMixture(n_chains=2, n_warmup=50, n_draws=50, random_state=0).fit(X)
+        >>> mixture.more_draws(100).n_draws_
+        150
+        """
+        check_is_fitted(self)
+        check_integer("n_draws", n_draws, minimum=1)
+        last: Fit = self.fit_
+        if not last.training.in_memory:
+            raise ValueError(
+                "more_draws is for rows in memory, got a fit to rows that are elsewhere: set "
+                "warm_start=True and fit to them again"
             )
-        fit = fit.summarised(progress=plan.progress)
-        if fit.diagnosis.verdict().agreement == "disagree":
-            warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
-        return fit
+        algorithm = last.training.algorithm
+        asked = {"algorithm": algorithm, "n_draws": n_draws}
+        plan = Plan.of(self.model_parameters() | asked)
+        sampled = continue_sampling(last.sampled, last.training, plan, None)
+        fit = Fit(last.training, sampled, last.asked_level, last.parameters, last.stream)
+        self.fit_ = _concluded(fit, plan)
+        return self
 
     def model_parameters(self) -> dict[str, Any]:
         """Return the parameters of a :class:`DFPMixture`; presets have them without naming them."""
         return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
+
+
+def _concluded(fit: Fit, plan: Plan) -> Fit:
+    """Return a fit with its summaries, and warn of what is wrong with it."""
+    if not fit.sampled.finished:
+        warn_caller(
+            f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go on",
+            ConvergenceWarning,
+        )
+    fit = fit.summarised(progress=plan.progress)
+    if fit.diagnosis.verdict().agreement == "disagree":
+        warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
+    return fit
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
