@@ -55,12 +55,17 @@ def test_full_covariances_are_candidates_only_where_there_are_rows_for_them():
     assert {model.covariance_type for model in asked.values()} == {"full"}
 
 
-def test_open_rates_are_learned_or_follow_the_number_of_columns():
-    for n_columns, rate in ((1, 10.0), (2, 10.0), (40, 0.5)):
-        for model in names_and_models(n_columns, 500).values():
+def test_rates_are_learned_and_scales_small_where_rows_are_few_for_the_columns():
+    for n_columns, rate in ((20, 1.0), (40, 0.5)):
+        for model in names_and_models(n_columns, 100).values():
             assert model.scale_prior == (1.0, rate)
             assert model.precision_prior == (1.0, None)
             assert model.learns_rates == (model.leaf_noise == "shared")
+    for n_columns, n_rows in ((1, 10), (8, 20), (40, 400)):
+        for model in names_and_models(n_columns, n_rows).values():
+            assert model.scale_prior == (1.0, 10.0)
+            assert model.precision_prior == (1.0, 0.01)
+            assert not model.learns_rates
     fixed = {"precision_prior": (1.0, 1.0), "scale_prior": (2.0, 3.0)}
     for model in names_and_models(40, 500, **fixed).values():
         assert model.scale_prior == (2.0, 3.0)

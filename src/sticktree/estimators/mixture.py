@@ -77,19 +77,21 @@ class DFPMixture(FittedMixture):
         "shared" gives all steps Σ, as in the paper.
     concentration_prior : (float, float), default=(1.0, 1.0)
         Shape and rate of the Gamma prior of c.
-    precision_prior : (float, float or None), default=(1.0, None)
+    precision_prior : "auto" or (float, float or None), default="auto"
         Shape and rate of the Gamma prior of the noise's precision. It is in standardised units, and
         for shared noise. With None as the rate, each column has one of its own, which is learned:
         noise as wide as the data is then as likely as noise far narrower, and columns that tell
         nothing of the tree cost nothing. (Leaves with their own noise learn how wide it is in any
-        case.) The paper's rate 1 says that clusters are about as wide as all the data.
-    scale_prior : (float, float or None), default=(1.0, None)
+        case.) The paper's rate 1 says that clusters are about as wide as all the data. "auto" is
+        (1.0, 0.01), or (1.0, None) where there are more than eight columns and less than ten rows
+        to each.
+    scale_prior : "auto" or (float, float), default="auto"
         Shape and rate of the Gamma prior of each level's inverse scale. It is in units of the
-        noise. The rate says how much wider than the noise the steps between levels are. With None
-        it is 20 over the number of columns, and at most 10: the more columns, the smaller the steps
-        that are still seen. In two columns, with a rate of 1, levels may shrink to the noise's own
-        width: on six plain blobs chains then disagree (R-hat 1.6) and have thirty leaves on
-        average; with 10 it is 1.01, and seven leaves.
+        noise. The rate says how much wider than the noise the steps between levels are. "auto" is
+        (1.0, 10.0), or where rows are few for the columns, a rate of 20 over the number of columns:
+        the more there are, the smaller the steps that are still seen. In two columns, with a rate
+        of 1, levels may shrink to the noise's own width: on six plain blobs chains then disagree
+        (R-hat 1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves.
     node_prior : (float, float), default=(2.0, 0.5)
         With own noise: shape and rate of the Gamma prior of a step's inverse variance. There is
         such a variance for each level and column.
@@ -244,8 +246,8 @@ class DFPMixture(FittedMixture):
         factors: int | str | None = "auto",
         scales: str = "per_level",
         concentration_prior: tuple[float, float] = (1.0, 1.0),
-        precision_prior: tuple[float, float | None] = (1.0, None),
-        scale_prior: tuple[float, float | None] = (1.0, None),
+        precision_prior: Any = "auto",
+        scale_prior: Any = "auto",
         node_prior: tuple[float, float] = (2.0, 0.5),
         discount_prior: tuple[float, float] = (1.0, 1.0),
         standardize: bool = True,
