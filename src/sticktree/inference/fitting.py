@@ -239,7 +239,7 @@ def _choose(
     selection, pilots = select(
         some, candidates, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line
     )
-    selection = selection.in_units(training.scaling.log_units(some))
+    selection = selection.in_units(training.log_units_of(some))
     if some is not training.data:
         # What was compared on some of the rows does not go on with all. On D31 a stack of a model
         # that knows all rows and others that know a sample is worse than the first alone.
