@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy.typing as npt
@@ -363,11 +364,12 @@ class DFPMixture(FittedMixture):
         training = training_data(self, X, sample_weight, algorithm, last)
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
-        if last is None:
-            sampled = sample_posterior(training, plan, checkpoint)
-        else:
-            _check_same(last, training, parameters)
-            sampled = continue_sampling(last.sampled, training, plan, checkpoint)
+        with nullcontext() if checkpoint is None else checkpoint.held():
+            if last is None:
+                sampled = sample_posterior(training, plan, checkpoint)
+            else:
+                _check_same(last, training, parameters)
+                sampled = continue_sampling(last.sampled, training, plan, checkpoint)
         stream = None if last is None else last.stream
         fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
         if not sampled.finished:
