@@ -104,8 +104,8 @@ class Saver(Protocol):
     def begin(self, chosen: str | None = None) -> None:
         """Make room for a new run of the model that was chosen."""
 
-    def go_on(self) -> str | None:
-        """Take note that the run goes on; return the model that was chosen, if that was kept."""
+    def chosen(self) -> str | None:
+        """Return the name of the model that was chosen, if that was kept."""
 
     def save(self, k: int, run: Run) -> None:
         """Save run k as it stands."""
@@ -162,7 +162,7 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
             chosen = _choose(candidates, some, training, plan, seed, limit, line)
         known = saver is not None and saver.exists()
         if saver is not None and known:
-            chosen = chosen.as_before(saver.go_on())
+            chosen = chosen.as_before(saver.chosen())
         elif saver is not None:
             saver.begin(chosen.name)
         model = chosen.model
@@ -293,9 +293,7 @@ def continue_sampling(
     ``n_draws`` more than the shortest has. Where the answer decides on that, they are as many as
     the longest chain has sweeps.
     """
-    if saver is not None and saver.exists():
-        saver.go_on()
-    elif saver is not None:
+    if saver is not None and not saver.exists():
         saver.begin(None if last.selection is None else last.selection.best)
     limit = TimeLimit(plan.max_time)
     numbers = last.course.looks[-1].left if last.course.looks else range(len(last.runs))

@@ -77,9 +77,14 @@ class Checkpoint:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Have the folder for oneself, and remove what was left half-written."""
+        """Have the folder for oneself, and remove what was left half-written.
+
+        Warn if the run in it was made by other versions so far, and take note of these.
+        """
         with locked(self.folder):
             sweep(self.folder)
+            if self.exists():
+                self._go_on()
             yield
 
     def exists(self) -> bool:
@@ -128,26 +133,26 @@ class Checkpoint:
     def begin(self, chosen: str | None = None) -> None:
         """Write what is run, and the name of the model that was chosen."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / COURSE).unlink(missing_ok=True)
+        for path in (self.folder / COURSE, *self.folder.glob("chain-*.npz")):
+            path.unlink(missing_ok=True)  # of another run
         self._write(RUN, self.header | {"chosen": chosen, MADE_BY: [versions()]})
 
-    def go_on(self) -> str | None:
-        """Return the name of the model that was chosen; older runs have not kept it.
+    def chosen(self) -> str | None:
+        """Return the name of the model that was chosen; older runs have not kept it."""
+        name = self._description().get("chosen")
+        return name if isinstance(name, str) else None
 
-        Warn if the run was made by other versions so far, and take note of these.
-        """
+    def _go_on(self) -> None:
         found = self._description()
         before = found.get(MADE_BY)
-        before = before if isinstance(before, list) else []
-        if before and before[-1] != versions():
-            self._write(RUN, found | {MADE_BY: [*before, versions()]})
-            warn_caller(
-                f"the run in {self.folder} was made by {_spoken(before[-1])} and goes on with "
-                f"{_spoken(versions())}: its draws will not be those of one version",
-                ProvenanceWarning,
-            )
-        name = found.get("chosen")
-        return name if isinstance(name, str) else None
+        if not isinstance(before, list) or not before or before[-1] == versions():
+            return
+        self._write(RUN, found | {MADE_BY: [*before, versions()]})
+        warn_caller(
+            f"the run in {self.folder} was made by {_spoken(before[-1])} and goes on with "
+            f"{_spoken(versions())}: its draws will not be those of one version",
+            ProvenanceWarning,
+        )
 
     def save_course(self, course: Course) -> None:
         """Write the looks that were taken at the answer."""
@@ -180,7 +185,7 @@ class Checkpoint:
 
     def _name(self, k: int) -> str:
         """Return what says that a file is chain k of this run."""
-        text = json.dumps(self.header, sort_keys=True)
+        text = json.dumps([self.header, self.chosen()], sort_keys=True)
         return f"{hashlib.sha256(text.encode()).hexdigest()}/{k}"
 
     def load(self, k: int, model: Model) -> Run | None:

@@ -23,8 +23,8 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 Sizes = dict[str, tuple[int, ...]]
 Law = Literal["finite", "positive", "at least 0", "at least 1", "any"]
 
-LARGEST = 1e250
-"""Of parameters, and the inverse of the smallest that is positive: products stay numbers."""
+LARGEST = 1e150
+"""Of all numbers that a model has, and the inverse of the smallest: squares stay numbers."""
 
 
 class Entry(NamedTuple):
@@ -164,10 +164,13 @@ def check_law(name: str, array: npt.NDArray[Any], table: Mapping[str, Entry]) ->
     if law == "any" or array.size == 0:
         return
     least, most = array.min(), array.max()  # NaN, if one is
-    lowest = {"finite": -np.inf, "positive": 1 / LARGEST, "at least 0": 0, "at least 1": 1}[law]
+    lowest = {"finite": -LARGEST, "positive": 1 / LARGEST, "at least 0": 0, "at least 1": 1}[law]
     if array.dtype.kind == "f":
-        highest = LARGEST if law == "positive" else np.inf
-        if not (least >= lowest and most <= highest and np.isfinite(least) and np.isfinite(most)):
+        if entry is None:
+            right = np.isfinite(least) and np.isfinite(most)
+        else:
+            right = least >= lowest and most <= LARGEST
+        if not right:
             raise ValueError(f"{name} has entries from {least} to {most}, which must be {law}")
     elif least < lowest:
         raise ValueError(f"{name} has the entry {least}, which must be {law}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sticktree.engine.own.state import DIAG, FORM, FULL, SPHERICAL, TWIGS
 from sticktree.inference.packing import CHAIN as PREFIX
 from sticktree.inference.packing import PARALLEL
-from sticktree.io.laws import CHAIN, Arrays, Sizes, check_law, check_shape
+from sticktree.io.laws import CHAIN, LARGEST, Arrays, Sizes, check_law, check_shape
 from sticktree.model import Model
 from sticktree.tree.arrays import NULL
 
@@ -85,20 +85,30 @@ def _check_numbers(found: Arrays, model: Model) -> None:
     """Check the parameters that all moves divide by, or draw from."""
     scalars, levels = found["scalars"], found["levels"]
     _needed(scalars.ndim == 1 and scalars.size >= 2, "scalars are missing")
-    _needed(scalars[0] > 0 and 0 <= scalars[1] < 1, f"c is {scalars[0]} and d is {scalars[1]}")
+    c, d = scalars[:2]
+    _needed(1 / LARGEST < c < LARGEST and 0 <= d < 1, f"c is {c} and d is {d}")
+    _needed(model.discount is not None or d > 0, "d is 0, and is learned")
     if model.leaf_noise == "shared":
-        _needed(scalars.size > 2 and (scalars[2] > 0), "the noise is not positive")
-        check_law("scale", np.ascontiguousarray(levels["scale"]), {"scale": _POSITIVE})
+        _needed(scalars.size > 2 and scalars[2] == model.noise, "the noise is not the model's")
+        _check_scales(levels)
         _check_invertible("factor", found["factor"])
     elif found["psi"].size:
         psi = found["psi"]
         _needed(np.allclose(psi, psi.T, rtol=1e-6, atol=0.0), "psi is not symmetric")
         np.linalg.cholesky(psi)  # raises unless it is positive definite
-    for name in ("shape", "alpha"):
-        _needed(np.isfinite(levels[name]).all(), f"{name} of a level is not finite")
-    _needed((levels["shape"][:-1] > 0).all(), "the shape of a level is not positive")
     allowed = np.array_equal(levels["shape"][:-1], model.shape)
     _needed(allowed, "the levels are not those of the model")
+    alpha = c * levels["shape"] - d * model.less_discount
+    right = np.allclose(levels["alpha"], alpha, rtol=1e-6, atol=1e-300)
+    _needed(right, "the concentrations are not those of c and d")
+
+
+def _check_scales(levels: npt.NDArray[Any]) -> None:
+    """Check the scales of the levels, and what follows from them."""
+    scale, reach, bound = (np.ascontiguousarray(levels[x]) for x in ("scale", "reach", "bound"))
+    check_law("scale", scale, {"scale": CHAIN["variance"]})
+    _needed(np.allclose(reach, np.cumsum(scale), rtol=1e-6), "scales do not add up")
+    _needed((bound >= 0).all() and (bound <= 1.0 + 1e-6).all(), "a density is out of its bounds")
 
 
 def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
@@ -111,9 +121,6 @@ def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
 def _check_invertible(name: str, matrix: npt.NDArray[Any]) -> None:
     sign, size = np.linalg.slogdet(matrix)
     _needed(sign != 0 and np.isfinite(size), f"{name} is singular")
-
-
-_POSITIVE = CHAIN["variance"]
 
 
 class _Links:

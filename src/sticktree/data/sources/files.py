@@ -5,24 +5,18 @@ Their columns are named as people name them: by name, position, range or pattern
 
 from __future__ import annotations
 
-import bz2
 import csv
 import difflib
-import gzip
 import hashlib
 import io
-import lzma
 import os
 import re
-import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from sticktree.data.sources.file_table import (
     WHITESPACE,
@@ -31,7 +25,9 @@ from sticktree.data.sources.file_table import (
     names_in_first_row,
 )
 from sticktree.data.sources.formats import ENDINGS, is_zarr, open_table
+from sticktree.data.sources.unpacking import unpacked
 from sticktree.errors import ParameterError
+from sticktree.npy import read_array
 
 FORMATS = ("csv", "tsv", "parquet", "npy")
 SUFFIXES = {
@@ -46,7 +42,6 @@ SUFFIXES = {
     ".npy": "npy",
 }
 MOST_SHOWN = 10  # columns in the message that there is no such column
-PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 
 def read_file(path: str | os.PathLike[str], **options: Any) -> FileTable:
@@ -104,7 +99,7 @@ def read_bytes(
         How text is coded; None is UTF-8, or UTF-16 if the file begins with its mark.
     """
     source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    content, inner = _unpacked(content, name)
+    content, inner = unpacked(content, name)
     if format is None:
         format = SUFFIXES.get(Path(inner).suffix.lower())
         if format is None:
@@ -136,23 +131,6 @@ def read_bytes(
     if not len(table):
         raise ValueError(f"{name} has no rows")
     return table
-
-
-def _unpacked(content: bytes, name: str) -> tuple[bytes, str]:
-    """Return what a compressed file holds, and its name without the last ending."""
-    suffix = Path(name).suffix.lower()
-    try:
-        if suffix in PACKED:
-            return PACKED[suffix](content), Path(name).stem
-        if suffix == ".zip":
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                members = [member for member in archive.namelist() if not member.endswith("/")]
-                if len(members) != 1:
-                    raise ValueError(f"{name} must hold one file, got {len(members)}")
-                return archive.read(members[0]), members[0]
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{name} cannot be unpacked: {error}") from None
-    return content, name
 
 
 def _decoded(content: bytes, name: str, encoding: str | None) -> str:
@@ -237,8 +215,10 @@ def _parquet(content: bytes, name: str) -> Any:
         ) from None
     try:
         frame = pandas.read_parquet(io.BytesIO(content), engine="pyarrow")
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{name} is not a Parquet file: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # metadata of pandas are read as they come
+        raise ValueError(f"{name} is not a Parquet file: {error or type(error)}") from None
     frame = frame.reset_index(drop=frame.index.name is None)
     frame.columns = pandas.Index(distinct([str(column) for column in frame.columns]))
     return frame
@@ -246,14 +226,15 @@ def _parquet(content: bytes, name: str) -> Any:
 
 def _npy(content: bytes, name: str) -> Any:
     pandas = load_pandas()
+    if content.startswith(b"PK"):
+        raise ValueError(f"{name} must hold one array with rows and columns, got several arrays")
     try:
-        array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        array = read_array(content)
+    except ValueError as error:
         raise ValueError(f"{name} is not a plain array of numpy: {error}") from None
-    if not isinstance(array, np.ndarray) or array.ndim not in (1, 2):
+    if array.ndim not in (1, 2):
         raise ValueError(
-            f"{name} must hold one array with rows and columns, got "
-            + (f"shape {array.shape}" if isinstance(array, np.ndarray) else "several arrays")
+            f"{name} must hold one array with rows and columns, got shape {array.shape}"
         )
     if array.dtype.names:
         return pandas.DataFrame({field: array[field] for field in array.dtype.names})
