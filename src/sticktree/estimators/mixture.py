@@ -16,6 +16,7 @@ from sticktree.estimators.online import as_first_batch, with_batch
 from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
+from sticktree.inference.interrupts import once
 from sticktree.inference.parameters import AUTO, draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
@@ -364,7 +365,7 @@ class DFPMixture(FittedMixture):
         training = training_data(self, X, sample_weight, algorithm, last)
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
-        with nullcontext() if checkpoint is None else checkpoint.held():
+        with once(), nullcontext() if checkpoint is None else checkpoint.held():
             if last is None:
                 sampled = sample_posterior(training, plan, checkpoint)
             else:
@@ -373,6 +374,7 @@ class DFPMixture(FittedMixture):
         stream = None if last is None else last.stream
         fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
         if not sampled.finished:
+            self.fit_ = fit  # Ctrl-C once more, while it is summarised, leaves it at that
             warn_caller(
                 f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go "
                 "on",
