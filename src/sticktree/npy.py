@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-
 MOST_HEADER = 10_000  # bytes, as numpy has it
 
 

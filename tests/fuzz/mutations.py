@@ -6,7 +6,23 @@ import zipfile
 
 import numpy as np
 
-INTEGERS = (-1, 0, 1, 2, 7, 127, 128, 255, 256, 65_535, 2**31 - 1, 2**31, 2**40, 2**63 - 1, -(2**63))
+INTEGERS = (
+    -1,
+    0,
+    1,
+    2,
+    7,
+    127,
+    128,
+    255,
+    256,
+    65_535,
+    2**31 - 1,
+    2**31,
+    2**40,
+    2**63 - 1,
+    -(2**63),
+)
 FLOATS = (0.0, -0.0, -1.0, 1.0, 1e-300, 1e300, -1e300, 1e-8, 1e8, np.nan, np.inf, -np.inf, 0.5)
 WORDS = ("", "x", "None", "é" * 50, "../../x", "array", "1e999", "\x00", "=1+1", "NaN", "a" * 5000)
 VALUES = (None, True, False, 0, -1, 1, 2, 10**9, 10**18, 2**70, 0.5, -1e300, "", "x", [], {}, [[]])
@@ -21,7 +37,9 @@ def pick(rng, items):
 
 def wrong_array(rng, array):
     """Return an array like another, with other entries, of another shape or of another type."""
-    way = pick(rng, (_entries, _entries, _entries, _entries, _nearby, _nearby, _swapped, _shape, _type))
+    way = pick(
+        rng, (_entries, _entries, _entries, _entries, _nearby, _nearby, _swapped, _shape, _type)
+    )
     with np.errstate(all="ignore"):
         return way(rng, array.copy())
 
@@ -90,7 +108,9 @@ def _shape(rng, array):
 
 
 def _type(rng, array):
-    kind = pick(rng, ("f4", "f8", "i1", "i8", "u1", "u8", "?", "U5", "S5", "c16", ">f8", "M8[s]", "f2"))
+    kind = pick(
+        rng, ("f4", "f8", "i1", "i8", "u1", "u8", "?", "U5", "S5", "c16", ">f8", "M8[s]", "f2")
+    )
     try:
         return array.astype(kind)
     except (TypeError, ValueError):
@@ -163,7 +183,7 @@ def wrong_json(rng, document, times=1):
         if way == 0:
             holder.pop(key)
         elif way == 1:
-            holder[key] = other[place]
+            holder[key] = json.loads(json.dumps(other[place]))
         elif way == 2 and isinstance(holder[key], int | float):
             holder[key] = pick(rng, (holder[key] + 1, holder[key] - 1, -holder[key], 10**9))
         elif way == 3 and isinstance(holder, dict):
@@ -196,7 +216,9 @@ def wrong_bytes(rng, content):
         lambda: content[:a],
         lambda: content[:a] + content[b:],
         lambda: content[:b] + content[a:],
-        lambda: content[:a] + pick(rng, (b",", b'"', b"\n", b"\x00", b"\xff\xfe", b"=")) + content[a:],
+        lambda: (
+            content[:a] + pick(rng, (b",", b'"', b"\n", b"\x00", b"\xff\xfe", b"=")) + content[a:]
+        ),
         lambda: content[:a] + rng.bytes(8) + content[b:],
         lambda: b"",
     )
@@ -230,7 +252,9 @@ def wrong_zip(rng, content):
         lambda: _doubled(rng, members, name),
         lambda: zipped(members | {name: bytes(int(rng.integers(1, 30)) * 10**6)}),
         lambda: zipped(members | {name: b"\x93NUMPY" + bytes(10**6)}),
-        lambda: zipped(members, pick(rng, (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_STORED))),
+        lambda: zipped(
+            members, pick(rng, (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA, zipfile.ZIP_STORED))
+        ),
         lambda: _flags(rng, content),
         lambda: _directory(rng, content),
         lambda: zipped(members | {name: members[pick(rng, list(members))]}),

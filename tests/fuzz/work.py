@@ -87,6 +87,7 @@ def main():
     bases = pickle.loads(options.corpus.read_bytes())
     names = sorted(bases)
     warnings.simplefilter("ignore")
+    faulthandler.enable()
     _limit_memory()
     for case in range(options.first, options.last):
         print(json.dumps({"case": case}), flush=True)

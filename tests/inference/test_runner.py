@@ -384,7 +384,10 @@ def test_ctrl_c_while_it_is_summarised_leaves_the_draws(monkeypatch, interrupted
     with monkeypatch.context() as patch:
         interrupted(patch, n_sweeps=8)
         patch.setattr(Fit, "summarised", lambda self, **_: press())
-        with pytest.warns(ConvergenceWarning, match="interrupted"), pytest.raises(KeyboardInterrupt):
+        with (
+            pytest.warns(ConvergenceWarning, match="interrupted"),
+            pytest.raises(KeyboardInterrupt),
+        ):
             mixture.set_params(random_state=0).fit(rows())
     assert len(mixture.posterior_) >= 6
     assert mixture.labels_.size == 20

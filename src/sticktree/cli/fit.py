@@ -26,7 +26,7 @@ from sticktree.cli.fit_options import (
     lasting,
     parameters_of,
 )
-from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
+from sticktree.cli.runs import FILES, RunFolder, add_safe_csv, environment, seed_of
 from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
 from sticktree.inference.showing import saying
 
@@ -91,13 +91,19 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         help="keep the checkpoint when the run is finished",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but warnings")
+    add_safe_csv(parser, "yes")
     add_options(parser)
 
 
 def run_fit(options: argparse.Namespace) -> None:
     """Fit and write."""
-    began = time.monotonic()
     folder = RunFolder(options.output)
+    with folder.alone():
+        _run(options, folder)
+
+
+def _run(options: argparse.Namespace, folder: RunFolder) -> None:
+    began = time.monotonic()
     before = _state(folder, options)
     chosen = lasting(options)
     if before is not None:
@@ -239,6 +245,7 @@ def _record(
             **{role: rows.roles[role] for role in ("label", "id", "weights", "ignored")},
         },
         "environment": environment(),
+        "safe_csv": options.safe_csv is not False,
     }
 
 
@@ -268,11 +275,13 @@ def _resuming(options: argparse.Namespace) -> str:
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
+    from sticktree.io.checkpoint import ProvenanceWarning
     from sticktree.posterior.draws import ConvergenceWarning
 
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary has it
+        warnings.simplefilter("ignore", ProvenanceWarning)  # it was said when the run went on
         estimator.fit(rows.table, sample_weight=rows.weights)
     if not estimator.fit_.sampled.finished:
         raise KeyboardInterrupt  # the draws are saved, and the run goes on later

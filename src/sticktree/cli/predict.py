@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import check_integer
 from sticktree.cli import Command
-from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, json_text, write_text
+from sticktree.cli.runs import (
+    RunFolder,
+    add_output,
+    add_run,
+    add_safe_csv,
+    check_file,
+    is_safe,
+    json_text,
+    write_text,
+)
 from sticktree.cli.table import READING, add_reading, read_rows, reading_of, telling_options
 from sticktree.data.sources.files import pick_column
 from sticktree.errors import ParameterError
@@ -43,6 +52,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("data", help="a file of rows like those of the fit; - is standard input")
     add_output(parser)
+    add_safe_csv(parser)
     _add_which_clusters(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--proba", action="store_true", help="add the probability of every cluster")
@@ -83,7 +93,7 @@ def run_predict(options: argparse.Namespace) -> None:
         columns["id"] = ["" if word is None else word for word in table.words(name)]
     with saying(f"predicting {len(frame):,} rows"):
         columns |= _answers(folder.estimator, frame, level, options)
-    write_text(csv_pieces(columns), path)
+    write_text(csv_pieces(columns, is_safe(options, path)), path)
 
 
 def _answers(
@@ -174,6 +184,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
     add_output(parser)
+    add_safe_csv(parser)
     parser.add_argument(
         "--n-clusters",
         type=int,
@@ -227,7 +238,7 @@ def run_cluster(options: argparse.Namespace) -> None:
         if words is not None:
             columns[name] = ["" if word is None else word for word in words]
     columns["cluster"] = labels.tolist()
-    write_text(csv_pieces(columns), path)
+    write_text(csv_pieces(columns, is_safe(options, path)), path)
 
 
 def _check_method(options: argparse.Namespace) -> None:
@@ -280,6 +291,7 @@ def add_markers(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
     add_output(parser, "a table on the screen; - is CSV there")
+    add_safe_csv(parser)
     parser.add_argument(
         "--top", type=int, metavar="N", help="lines of each cluster [all; on the screen 5]"
     )
@@ -303,7 +315,7 @@ def run_markers(options: argparse.Namespace) -> None:
     if options.output is None:
         print(found)
     else:
-        write_text(found.csv(), path)
+        write_text(found.csv(is_safe(options, path)), path)
 
 
 MARKERS = Command(

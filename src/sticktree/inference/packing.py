@@ -167,12 +167,15 @@ def resting(arrays: Arrays, training: TrainingData, model: Model) -> ChainLike:
 
 
 class RestingChain:
+    """A chain as a file has it, and then as it is."""
+
     def __init__(self, arrays: Arrays, training: TrainingData, model: Model) -> None:
         self.arrays: Arrays | None = arrays
         self.training, self.model = training, model
         self.awake: ChainLike | None = None
 
     def __getattr__(self, name: str) -> Any:
+        """Wake the chain, and ask it."""
         if name.startswith("__"):  # as copy and others ask of any object
             raise AttributeError(name)
         if self.awake is None:

@@ -231,9 +231,7 @@ def _read_arrays(path: Path) -> Arrays:
     """Return the arrays of an npz file, none of which is larger than the bytes that are there."""
     with path.open("rb") as opened, zipfile.ZipFile(opened) as file:
         members = Members(file, os.fstat(opened.fileno()).st_size)
-        return {
-            name.removesuffix(".npy"): read_array(members.read(name)) for name in members.names
-        }
+        return {name.removesuffix(".npy"): read_array(members.read(name)) for name in members.names}
 
 
 def _json(path: Path) -> Any:

@@ -337,6 +337,8 @@ READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "generator": _generator,
     "random state": _random_state,
 }
+
+
 def _draws(decoder: Decoder, content: Any) -> list[Draw]:
     arrays = decoder.decode(content)
     check_packed(arrays)

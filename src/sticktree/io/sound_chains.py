@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,7 @@ class _Links:
         self.live[0] = True
         order = some[np.argsort(self.level[some], kind="stable")]
         ends = np.searchsorted(self.level[order], np.arange(1, self.depth + 2))
-        for start, stop in zip(ends[:-1], ends[1:], strict=True):
+        for start, stop in pairwise(ends):
             here = order[start:stop]
             self.live[here] = self.live[self.parent[here]]
         _needed(self.live[some].all(), "a node does not hang on the root")

@@ -177,7 +177,9 @@ def _check_together(draw: Draw, sizes: Sizes) -> None:
 def check_alike(draws: Sequence[Draw]) -> None:
     """Raise unless draws have the same parameters: the first tells what they have."""
     for draw in draws:
-        same = draw.parameters.keys() == draws[0].parameters.keys() and draw.traced == draws[0].traced
+        same = (
+            draw.parameters.keys() == draws[0].parameters.keys() and draw.traced == draws[0].traced
+        )
         _needed(same, "draws have different parameters")
 
 

@@ -47,16 +47,21 @@ def _check_sampled(sampled: Sampled, training: TrainingData) -> None:
     model, runs = sampled.model, sampled.runs
     _needed(any(run.draws for run in runs), "there are no draws")
     _needed(type(sampled.finished) is bool, "finished is no truth value")
+    _needed(all(type(run.n_sweeps) is int for run in runs), "n_sweeps is no number")
     for name in ("n_warmup", "n_draws", "thin", "label_every"):
         _needed(getattr(sampled.schedule, name) >= 0, f"{name} is negative")
     _needed(sampled.schedule.thin > 0, "thin is 0")
     _needed(sampled.schedule.label_every > 0, "label_every is 0")
+    planned, swept = sampled.schedule.n_sweeps, [run.n_sweeps for run in runs]
+    if sampled.finished and not sampled.course.out_of_time:
+        _needed(planned <= max(swept), f"{planned} sweeps were planned, and {max(swept)} are done")
     looks = sampled.course.looks
     _needed(not looks or len(looks[-1].left) == len(runs), "there are other chains than looked at")
     sizes = sizes_of(model, training.data, training.n_data, training.parallel)
     check_alike([draw for run in runs for draw in run.draws])
     for run in runs:
-        _needed(type(run.n_sweeps) is int and run.n_sweeps >= 0, "n_sweeps is no number")
+        n_drawn = (len(run.draws) - 1) * sampled.schedule.thin
+        _needed(run.n_sweeps >= n_drawn, "there are more draws than sweeps")
         check_draws(run.draws, model, sizes)
         if isinstance(run.chain, RestingChain) and run.chain.arrays is not None:
             check_chain(run.chain.arrays, model, sizes)
@@ -165,7 +170,7 @@ def _check_values(x: npt.NDArray[np.float64], columns: Columns) -> None:
             _needed(not (x[:, k] > x[:, trials]).any(), f"more successes than trials, column {k}")
 
 
-# ---- what was chosen from, and what is known already ----------------------------------------------
+# ---- what was chosen from, and what is known already ---------------------------------------------
 
 
 def _check_selection(selection: Selection, model: Model, training: TrainingData) -> None:

@@ -236,6 +236,8 @@ def _npy(content: bytes, name: str) -> Any:
         raise ValueError(
             f"{name} must hold one array with rows and columns, got shape {array.shape}"
         )
+    if array.size == 0:
+        raise ValueError(f"{name} has no rows, or no columns")
     if array.dtype.names:
         return pandas.DataFrame({field: array[field] for field in array.dtype.names})
     if array.ndim == 1:
