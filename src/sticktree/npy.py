@@ -48,7 +48,7 @@ def read_header(file: BinaryIO) -> Header:
         raise ValueError(f"the header of an array is damaged: {_words(error)}") from None
     if dtype.hasobject:
         raise ValueError("an array holds objects, which only pickle could read")
-    if min(shape, default=0) < 0 or (dtype.itemsize == 0 and math.prod(shape)):
+    if min(shape, default=0) < 0 or (dtype.itemsize == 0 and all(shape)):
         raise ValueError(f"no array has the shape {shape} and the type {dtype}")
     return Header(shape, by_columns, dtype)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 AREAS = ("archives", "checkpoints", "folders", "tables", "estimators")
-SECONDS = 60  # of one case
+SECONDS = 180  # of one case, on a machine that may be busy
 MEMORY = 3 * 10**9  # bytes, above which a process ends
 ROOT = Path(__file__).parents[2]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -143,14 +142,19 @@ class _Links:
     def check(self, *, compressed: bool) -> None:
         """Check the tree itself, and that the other numbers are free."""
         size = self.parent.size
-        for name, link in zip(LINKS[:3], (self.parent, self.first, self.next), strict=True):
-            _needed(link.min() >= NULL and link.max() < size, f"{name} is outside the tree")
         self._find_live()
+        for name, link in zip(LINKS[:3], (self.parent, self.first, self.next), strict=True):
+            used = link[self.live]
+            _needed(used.min() >= NULL and used.max() < size, f"{name} is outside the tree")
+        _needed(self.parent[0] == NULL and self.level[0] == 0, "the root is not the root")
         live = np.flatnonzero(self.live)
         children = live[live != 0]
         above = self.parent[children]
+        _needed((above != NULL).all() and self.live[above].all(), "a node hangs nowhere")
+        # So all hang on the root, as levels end there.
         step = self.level[children] - self.level[above]
-        _needed((step >= 1).all(), "a node is not below its parent")
+        _needed((step >= 1).all() and (self.level[live] >= 0).all(), "a node is not below another")
+        _needed((self.level[live] <= self.depth).all(), "a node is below all levels")
         number = np.bincount(above, minlength=size)
         _needed(np.array_equal(number[live], self.n_children[live]), "numbers of children differ")
         ends = self.level[live] == self.depth
@@ -160,7 +164,6 @@ class _Links:
         else:
             _needed((step == 1).all(), "a branch skips a level")
         self._check_siblings(children, above, number)
-        self._check_free()
         self.leaves = live[ends]
         _needed(self.sizes[LEAVES] == self.leaves.size, "the number of leaves differs")
         if not compressed:
@@ -172,20 +175,17 @@ class _Links:
         _needed(np.array_equal(below[inner], self.n[inner]), "numbers of rows do not add up")
 
     def _find_live(self) -> None:
-        """Find the nodes that hang on the root: parents are above, so levels are passed once."""
-        _needed(self.parent[0] == NULL and self.level[0] == 0, "the root is not the root")
-        some = np.flatnonzero(self.parent != NULL)
-        _needed(
-            (self.level[some] > 0).all() and (self.level[some] <= self.depth).all(),
-            "a node is outside all levels",
-        )
-        self.live[0] = True
-        order = some[np.argsort(self.level[some], kind="stable")]
-        ends = np.searchsorted(self.level[order], np.arange(1, self.depth + 2))
-        for start, stop in pairwise(ends):
-            here = order[start:stop]
-            self.live[here] = self.live[self.parent[here]]
-        _needed(self.live[some].all(), "a node does not hang on the root")
+        """Find the nodes in use: all but those in the list of numbers that can be given again.
+
+        What these had as links is left in them.
+        """
+        free, following = int(self.sizes[FREE]), self.next.tolist()
+        used = [True] * len(following)
+        while free != NULL:
+            _needed(0 < free < len(used) and used[free], "the list of free nodes has no end")
+            used[free] = False
+            free = following[free]
+        self.live[:] = used
 
     def _check_siblings(self, children: Integers, above: Integers, number: Integers) -> None:
         """Check that the children of every node are a list from its first to its last."""
@@ -212,18 +212,6 @@ class _Links:
         parents = np.unique(above)
         whole = length[self.first[parents]] == number[parents]
         _needed(whole.all() and (leap[self.live] == NULL).all(), "siblings are no list")
-
-    def _check_free(self) -> None:
-        """Check that all other numbers are in the list of those that can be given again."""
-        free = int(self.sizes[FREE])
-        n_free = int((~self.live).sum())
-        following, used = self.next.tolist(), self.live.tolist()
-        seen = 0
-        while free != NULL and seen <= n_free:
-            _needed(0 <= free < len(used) and not used[free], "a node in use is listed as free")
-            used[free] = True
-            free, seen = following[free], seen + 1
-        _needed(free == NULL and seen == n_free, "free nodes are not listed")
 
     def check_data(self, leaf: Integers, listed: Integers | None) -> None:
         """Check that rows sit in the leaves, as many as these say."""

@@ -15,7 +15,7 @@ from typing import IO
 from sticktree.files import most_unpacked, too_large
 
 PIECE = 1 << 20  # bytes that are unpacked at a time
-PACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+PACKED: dict[str, Callable[[IO[bytes]], io.BufferedIOBase]] = {
     ".gz": lambda file: gzip.GzipFile(fileobj=file),
     ".bz2": bz2.BZ2File,
     ".xz": lzma.LZMAFile,
@@ -64,7 +64,7 @@ class _RefusedError(ValueError):
     """What is whole, but not what can be read."""
 
 
-def _read(file: IO[bytes], name: str, limit: int) -> bytes:
+def _read(file: io.BufferedIOBase | IO[bytes], name: str, limit: int) -> bytes:
     """Return all that a file unpacks to; give up as soon as that is too much."""
     pieces, size = [], 0
     while piece := file.read(PIECE):
