@@ -47,11 +47,13 @@ def check_parts(kind: type, parts: Mapping[str, Any]) -> None:
 
 def fits(value: Any, hint: Any) -> bool:
     """Return whether a value is of a type; of what is not known here, it is."""
-    origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
     if hint is None or hint is type(None):
         return value is None
+    if type(value) is hint:
+        return True
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return any(fits(value, one) for one in arguments)
     if origin is Literal:

@@ -86,15 +86,20 @@ def _check_rows(arrays: Arrays, level: Integers, sizes: Integers, first: Integer
         _needed(not np.isnan(meeting[~labelled]).any(), "a draw without labels meets nowhere")
         more = _check_counts(arrays, level, sizes, first, counted) > n_data
     _needed(len(leaf) == max(int(labelled.sum()), 1), "there are labels of other draws")
-    _needed(leaf.size == 0 or leaf.min() >= 0, "a row sits below 0")
-    for row, k in zip(leaf, np.flatnonzero(labelled), strict=False):
-        of_draw = level[first[k] : first[k] + sizes[k]]
-        _needed(int(row.max(initial=0)) < sizes[k], "a row sits in a node that is not there")
-        sat = np.zeros(sizes[k], dtype=bool)
-        sat[row] = True
-        leaves = of_draw == of_draw.max()
-        right = not sat[~leaves].any() if more[k] else np.array_equal(sat, leaves)
-        _needed(right, "rows do not sit in the leaves")
+    which = np.flatnonzero(labelled)
+    if not (which.size and leaf.size):
+        return
+    least, most = leaf.min(), leaf.max(axis=1)
+    _needed(least >= 0 and (most < sizes[which]).all(), "a row sits in a node that is not there")
+    sat = np.zeros(level.size, dtype=bool)
+    for row, start, size in zip(leaf, first[which], sizes[which], strict=True):
+        sat[start : start + size] = np.bincount(row, minlength=size) > 0
+    last = np.repeat(np.maximum.reduceat(level, first), sizes)
+    wrong = sat != (level == last)
+    wrong &= np.repeat(labelled, sizes)
+    if more.any():  # leaves of rows that have left memory may have no others
+        wrong &= sat | np.repeat(~more, sizes)
+    _needed(not wrong.any(), "rows do not sit in the leaves")
 
 
 def _check_counts(
@@ -144,34 +149,47 @@ def _check_parameters(arrays: Arrays, n_draws: int) -> None:
 
 def check_draws(draws: Sequence[Draw], model: Model, sizes: Sizes) -> None:
     """Raise unless draws are of this model: levels, parameters and their shapes are as it says."""
-    own = model.leaf_noise == "own"
-    for draw in draws:
-        level, n_nodes = draw.level, draw.level.size
-        _needed(draw.n_data == sizes["rows"][0], f"a draw has {draw.n_data} rows")
-        _needed(int(level.max()) == model.depth, f"a draw has other levels than {model.depth}")
-        n_leaves = int((level == model.depth).sum())
-        above = level[draw.parent[1:]]
-        if own:
-            _needed((level[1:] - above == 1).all(), "a branch skips a level")
-        else:
-            # Nodes that have one child would need more room than there is.
-            single = np.bincount(draw.parent[1:], minlength=n_nodes)[1:] == 1
-            _needed(not single.any(), "a node has a single child")
-        here = sizes | {"leaves": (n_leaves,), "inner": (n_nodes - n_leaves,)}
-        absent = [name for name in NEEDED[model.leaf_noise] if name not in draw.parameters]
-        _needed(not absent, f"a draw lacks {', '.join(absent)}")
-        for name, value in draw.parameters.items():
-            if name in DRAW:
-                check_shape(name, value.shape, DRAW[name], here)
-        _check_together(draw, here)
+    if not draws:
+        return
+    check_alike(draws)
+    n_data = {draw.n_data for draw in draws}
+    _needed(n_data == {sizes["rows"][0]}, f"draws have {n_data} rows")
+    n_nodes = np.array([draw.parent.size for draw in draws])
+    first = np.cumsum(n_nodes) - n_nodes
+    level = np.concatenate([draw.level for draw in draws]).astype(np.int64)
+    parent = np.concatenate([draw.parent for draw in draws]) + np.repeat(first, n_nodes)
+    deepest = np.maximum.reduceat(level, first)
+    _needed((deepest == model.depth).all(), f"a draw has other levels than {model.depth}")
+    inner = np.ones(level.size, dtype=bool)
+    inner[first] = False
+    if model.leaf_noise == "own":
+        step = level[inner] - level[parent[inner]]
+        _needed((step == 1).all(), "a branch skips a level")
+    else:
+        # Nodes that have one child would need more room than there is.
+        number = np.bincount(parent[inner], minlength=level.size)
+        _needed((number[inner] != 1).all(), "a node has a single child")
+    n_leaves = np.add.reduceat((level == model.depth).astype(np.int64), first)
+    _check_shapes(draws, model, sizes, n_leaves.tolist(), (n_nodes - n_leaves).tolist())
 
 
-def _check_together(draw: Draw, sizes: Sizes) -> None:
-    """Check what goes with other parameters: sums come together, gaps are filled where they are."""
-    n_sums = sum(name.startswith("sums_") for name in draw.parameters)
+def _check_shapes(
+    draws: Sequence[Draw], model: Model, sizes: Sizes, n_leaves: list[int], n_inner: list[int]
+) -> None:
+    names = draws[0].parameters
+    absent = [name for name in NEEDED[model.leaf_noise] if name not in names]
+    _needed(not absent, f"a draw lacks {', '.join(absent)}")
+    for name in names:
+        if name not in DRAW:
+            continue
+        shapes = [draw.parameters[name].shape for draw in draws]
+        for shape, leaves, inner in set(zip(shapes, n_leaves, n_inner, strict=True)):
+            here = sizes | {"leaves": (leaves,), "inner": (inner,)}
+            check_shape(name, shape, DRAW[name], here)
+    n_sums = sum(name.startswith("sums_") for name in names)
     _needed(n_sums in (0, 4), "a draw lacks sums of its leaves")
-    _needed(n_sums > 0 or draw.labelled, "a draw has neither labels nor sums")
-    _needed(not sizes["gaps"][0] or "imputed" in draw.parameters, "a draw lacks imputed")
+    _needed(n_sums > 0 or all(draw.labelled for draw in draws), "neither labels nor sums")
+    _needed(not sizes["gaps"][0] or "imputed" in names, "a draw lacks imputed")
 
 
 def check_alike(draws: Sequence[Draw]) -> None:
