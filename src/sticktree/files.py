@@ -62,6 +62,19 @@ def _flush(path: Path) -> None:
         os.close(handle)
 
 
+def first_line(error: BaseException) -> str:
+    r"""Return what an error of another package says, in one line; its name if it says nothing.
+
+    Examples
+    --------
+    >>> from sticktree.files import first_line
+    >>> first_line(ValueError("wrong\nat byte 3")), first_line(KeyError())
+    ('wrong', 'KeyError')
+    """
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 def sweep(folder: Path) -> None:
     """Remove what a process that was killed has left half-written; nobody else may be writing."""
     for path in folder.glob(f"{UNFINISHED}*"):

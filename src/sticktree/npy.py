@@ -15,6 +15,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.files import first_line
+
 MOST_HEADER = 10_000  # bytes, as numpy has it
 
 
@@ -45,7 +47,7 @@ def read_header(file: BinaryIO) -> Header:
         else:
             raise ValueError(f"version {version} of the format is not known")
     except Exception as error:  # the header is parsed as Python, which has errors of its own
-        raise ValueError(f"the header of an array is damaged: {_words(error)}") from None
+        raise ValueError(f"the header of an array is damaged: {first_line(error)}") from None
     if dtype.hasobject:
         raise ValueError("an array holds objects, which only pickle could read")
     if min(shape, default=0) < 0 or (dtype.itemsize == 0 and all(shape)):
@@ -96,7 +98,3 @@ def read_array(content: bytes | bytearray | memoryview) -> npt.NDArray[Any]:
     flat = np.frombuffer(content, np.uint8, header.nbytes, offset=file.tell()).copy()
     array: npt.NDArray[Any] = flat.view(header.dtype).reshape(shape)
     return array.T if header.by_columns else array
-
-
-def _words(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -118,6 +118,8 @@ def try_one(rng, base, folder):
     try:
         found = answers(mixture, x)
         for name, values in found.items():
+            # Rows that are 1e300 standard deviations off have a density of 0.
+            values = np.where(np.isneginf(values), -1e300, values) if name == "score" else values
             assert np.isfinite(values).all(), f"{name} has {values[~np.isfinite(values)][:3]}"
         for name in ("proba", "membership"):
             np.testing.assert_allclose(found[name].sum(axis=1), 1.0, atol=1e-9, err_msg=name)

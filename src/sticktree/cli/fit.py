@@ -98,7 +98,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
 def run_fit(options: argparse.Namespace) -> None:
     """Fit and write."""
     folder = RunFolder(options.output)
-    with folder.alone():
+    with folder.alone(), folder.blamed(going_on=options.resume):
         _run(options, folder)
 
 

@@ -137,6 +137,19 @@ class RunFolder:
             yield
         self._lock, self._locked = None, False
 
+    @contextmanager
+    def blamed(self, *, going_on: bool) -> Iterator[None]:
+        """Blame the record of a run that goes on if its options are none that could be given."""
+        try:
+            yield
+        except (AttributeError, KeyError, TypeError) as error:
+            if not going_on:
+                raise
+            path = self.path / RECORD
+            raise ValueError(
+                f"{path} is damaged, or from another version ({type(error).__name__}: {error})"
+            ) from error
+
     def _take(self) -> None:
         if self._lock is not None and not self._locked:
             self._lock.enter_context(locked(self.path))

@@ -24,7 +24,7 @@ import numpy as np
 
 from sticktree.data.training import BY_WORKERS, TrainingData
 from sticktree.errors import warn_caller
-from sticktree.files import atomically, sweep, too_large
+from sticktree.files import atomically, first_line, sweep, too_large
 from sticktree.inference.course import Course, Look
 from sticktree.inference.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
 from sticktree.inference.runner import Run
@@ -207,8 +207,7 @@ class Checkpoint:
         except TooLargeError as error:
             raise too_large(f"checkpoint: {path}", error.limit) from None
         except Exception as error:  # damage shows in as many ways as there are bytes
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise ValueError(f"checkpoint: {path} is damaged: {reason}") from None
+            raise ValueError(f"checkpoint: {path} is damaged: {first_line(error)}") from None
 
     def _run(self, arrays: Arrays, model: Model) -> Run:
         """Return a chain with its draws, once they are known to be that."""

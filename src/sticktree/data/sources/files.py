@@ -27,6 +27,7 @@ from sticktree.data.sources.file_table import (
 from sticktree.data.sources.formats import ENDINGS, is_zarr, open_table
 from sticktree.data.sources.unpacking import unpacked
 from sticktree.errors import ParameterError
+from sticktree.files import first_line
 from sticktree.npy import read_array
 
 FORMATS = ("csv", "tsv", "parquet", "npy")
@@ -218,7 +219,7 @@ def _parquet(content: bytes, name: str) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # metadata of pandas are read as they come
-        raise ValueError(f"{name} is not a Parquet file: {error or type(error)}") from None
+        raise ValueError(f"{name} is not a Parquet file: {first_line(error)}") from None
     frame = frame.reset_index(drop=frame.index.name is None)
     frame.columns = pandas.Index(distinct([str(column) for column in frame.columns]))
     return frame

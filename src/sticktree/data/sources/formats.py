@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.data.sources.tables import ChunkedTable, check_table
+from sticktree.files import first_line
 from sticktree.npy import read_header
 
 
@@ -168,7 +169,9 @@ class ParquetTable(ChunkedTable):
         except FileNotFoundError:
             raise
         except Exception as error:  # what is wrong with metadata has errors of its own
-            raise ValueError(f"{file} is not a Parquet file, or cut short: {error}") from None
+            raise ValueError(
+                f"{file} is not a Parquet file, or cut short: {first_line(error)}"
+            ) from None
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Return the rows from ``start`` up to ``stop``."""
@@ -190,7 +193,7 @@ class ParquetTable(ChunkedTable):
                     try:
                         batch = next(batches, None)
                     except (ValueError, OSError) as error:
-                        raise ValueError(f"{file} cannot be read: {error}") from None
+                        raise ValueError(f"{file} cannot be read: {first_line(error)}") from None
                     if batch is None:
                         break
                     rows = np.empty((batch.num_rows, len(names)))

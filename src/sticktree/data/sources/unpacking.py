@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from sticktree.files import most_unpacked, too_large
+from sticktree.files import first_line, most_unpacked, too_large
 
 PIECE = 1 << 20  # bytes that are unpacked at a time
 PACKED: dict[str, Callable[[IO[bytes]], io.BufferedIOBase]] = {
@@ -55,8 +55,7 @@ def unpacked(content: bytes, name: str) -> tuple[bytes, str]:
     except (_RefusedError, MemoryError):
         raise
     except (*DAMAGE, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{name} cannot be unpacked: {reason}") from None
+        raise ValueError(f"{name} cannot be unpacked: {first_line(error)}") from None
     return content, name
 
 
