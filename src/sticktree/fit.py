@@ -35,7 +35,7 @@ from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import FEW_LABELS
 from sticktree.posterior.stacking import Stack, mixed
 from sticktree.posterior.transfer import transfer_support
-from sticktree.posterior.walk import Walk, level_shares, used_draws
+from sticktree.posterior.walk import Part, Walk, level_shares, used_draws
 from sticktree.tree import NULL, Tree
 
 AT_ONCE = 2_000_000
@@ -58,6 +58,8 @@ MEMBERSHIP_DRAWS = 400
 """Draws, spread evenly, that memberships are means of: a probability is then known to about .02."""
 VOTES = 101  # draws that decide on a missing category
 
+Stepped = list[tuple[PosteriorPredictive, Part]]
+"""The draws of one or more models that the walk steps in, and where new rows are in them."""
 Averaging = Literal["stack", "best"]
 """Whether all models that predict well answer about densities, or the best of them alone."""
 
@@ -158,9 +160,28 @@ class Fit:
         return max(self.level_shares, key=lambda level: self.level_shares[level])
 
     @cached_property
+    def stepped(self) -> Stepped:
+        """What the walk steps in: draws of the model, and of those that are stacked with it.
+
+        A level that was asked for is one of the model's trees; then the model is alone.
+        """
+        own = self.posterior.predictive, Part(self.posterior.labelled, self.level_shares)
+        if self.asked_level is not None or self.stacked is None:
+            return [own]
+        stacked = self.stacked
+        name, *others = stacked.weights
+        found = [(own[0], replace(own[1], weight=stacked.weights[name]))]
+        for other in others:
+            predictive = stacked.predictives[other]
+            draws = [numbered.draw for numbered in predictive.labelled.draws]
+            shares = level_shares(used_draws(draws), predictive.model.depth)
+            found.append((predictive, Part(draws, shares, stacked.weights[other])))
+        return found
+
+    @cached_property
     def walk(self) -> Walk:
         """The walk over the data."""
-        return Walk.of(self.posterior.labelled, self.model.depth, shares=self.level_shares)
+        return Walk.of_parts([part for _, part in self.stepped])
 
     @cached_property
     def lasting(self) -> Lasting:
@@ -175,7 +196,7 @@ class Fit:
     @cached_property
     def whole_cluster_tree(self) -> Tree:
         """The cluster tree of the data, in which rows occur as often as their weights say."""
-        tree = tree_of_rows(self.walk.tree(self.lasting.steps))
+        tree = tree_of_rows(self.walk.cluster_tree(self.lasting.steps))
         draws = spread(self.posterior.labelled, N_SUPPORT)
         return tree.annotated(support=support(tree, draws), transfer=transfer_support(tree, draws))
 
@@ -187,7 +208,7 @@ class Fit:
     @cached_property
     def labels(self) -> IntArray:
         """Clusters of the rows."""
-        return self._of_rows(self.cut.labels, self.level_shares)
+        return self._of_rows(self.cut.labels, self.stepped)
 
     @cached_property
     def strays(self) -> npt.NDArray[np.bool_]:
@@ -221,8 +242,8 @@ class Fit:
     @cached_property
     def number_of_clusters(self) -> NumberOfClusters:
         """How many clusters parts of the draws have."""
-        chains, rng = self.posterior.chains, np.random.default_rng(0)
-        return number_of_clusters(chains, self.model.depth, self.level_shares, rng)
+        parts, rng = [part for _, part in self.stepped], np.random.default_rng(0)
+        return number_of_clusters(self.posterior.chains, parts, rng)
 
     def summarised(self, most: int | None = None, progress: bool | None = False) -> Fit:
         """Return the fit with its summaries computed, unless it has more data than ``most``.
@@ -278,8 +299,20 @@ class Fit:
             return self.cut
         n_clusters = check_integer("n_clusters", n_clusters, minimum=1)
         if n_clusters not in self._cuts:
+            if n_clusters > self._n_different:
+                expected = f"at most {self._n_different}, as many different rows as there are"
+                raise ParameterError("n_clusters", n_clusters, expected)
             self._cuts[n_clusters] = cut_into(self.walk, n_clusters, self.lasting.steps)
         return self._cuts[n_clusters]
+
+    @cached_property
+    def _n_different(self) -> int:
+        """How many different rows there are; those of tables outside memory are not compared."""
+        data = self.training.data
+        if not isinstance(data, np.ndarray) or not data.size:
+            return self.training.n_data
+        whole = np.dtype((np.void, data.dtype.itemsize * data.shape[1]))
+        return int(np.unique(np.ascontiguousarray(data).view(whole)).size)
 
     @cached_property
     def _cuts(self) -> dict[int, Cut]:
@@ -300,7 +333,7 @@ class Fit:
             return self._of_least_loss(n_clusters, level, loss or "vi", nested)
         fit = self if level is None else replace(self, asked_level=self.checked_level(level))
         cut = fit.cut_into(n_clusters)
-        labels = fit._of_rows(cut.labels, fit.level_shares)
+        labels = fit._of_rows(cut.labels, fit.stepped)
         if strays == "label":
             labels[fit._strays_of(cut)] = NULL
         return labels
@@ -327,7 +360,8 @@ class Fit:
             tree=self.whole_tree,
             nested=nested,
         )
-        return self._of_rows(labels, {level: 1.0})
+        part = Part(self.posterior.labelled, {level: 1.0})
+        return self._of_rows(labels, [(self.posterior.predictive, part)])
 
     def coclustering(
         self, rows: npt.ArrayLike | None = None, level: int | None = None
@@ -361,14 +395,14 @@ class Fit:
         sizes = np.mean([draw.nodes_per_level(depth) for draw in self.posterior.draws], axis=0)
         return 1 + int(np.argmin(np.abs(np.log(sizes) - np.log(n_clusters))))
 
-    def _of_rows(self, labels: IntArray, shares: Mapping[int, float]) -> IntArray:
+    def _of_rows(self, labels: IntArray, stepped: Stepped) -> IntArray:
         """Return labels of the rows from those of the data; others go where they probably are."""
         training = self.training
         of_rows = np.empty(training.n_rows, dtype=np.int32)
         # In reverse, so that the first of equal rows decides.
         of_rows[training.rows[::-1]] = labels[::-1]
         if len(training.outside):
-            found = self._shared_out(training.outside, labels, shares)
+            found = _shared_out(training.outside, labels, stepped)
             of_rows[training.rows_outside] = found.argmax(axis=1)
         return of_rows
 
@@ -415,7 +449,7 @@ class Fit:
 
     def membership_of(self, x: FloatArray, n_clusters: int | None = None) -> FloatArray:
         """Return the probability of new rows to be in each cluster."""
-        return self._shared_out(x, self.cut_into(n_clusters).labels, self.level_shares)
+        return _shared_out(x, self.cut_into(n_clusters).labels, self.stepped)
 
     def shares(self, x: FloatArray, level: int | None, n_clusters: int | None) -> FloatArray:
         """Return the probability of new rows to be in each cluster, or in those of a level."""
@@ -433,22 +467,10 @@ class Fit:
             self.flat(self.checked_level(level))
         return self
 
-    def _shared_out(
-        self, x: FloatArray, labels: IntArray, shares: Mapping[int, float]
-    ) -> FloatArray:
-        """Return memberships in clusters by the branches of some levels that new rows join."""
-        found = self._memberships(x, dict.fromkeys(shares, labels))
-        return np.asarray(
-            sum(share * part for share, part in zip(shares.values(), found, strict=True))
-        )
-
     def memberships(self, x: FloatArray, levels: list[int]) -> list[FloatArray]:
         """Return the probability of new rows to be in each cluster of least loss, by level."""
-        return self._memberships(x, {level: self.flat(level) for level in levels})
-
-    def _memberships(self, x: FloatArray, clusters: dict[int, IntArray]) -> list[FloatArray]:
-        used = self.posterior.predictive.labelled.thinned(MEMBERSHIP_DRAWS)
-        return used.memberships(x, clusters)
+        clusters = {level: self.flat(level) for level in levels}
+        return _asked_of(self.posterior.predictive).memberships(x, clusters)
 
     def n_clusters(self, level: int | None = None, n_clusters: int | None = None) -> int:
         """Return the number of clusters, or of those of least loss at a level."""
@@ -529,7 +551,25 @@ class Fit:
         if with_labels:
             known = {"level_shares": self.level_shares, "cut": self.cut}
             vars(light).update(known, _cuts=self._cuts, _flat=self._flat)
+            (_, own), *others = self.stepped
+            vars(light)["stepped"] = [(light.posterior.predictive, own), *others]
         return light
+
+
+def _shared_out(x: FloatArray, labels: IntArray, stepped: Stepped) -> FloatArray:
+    """Return memberships of new rows in clusters, by the branches of draws that they join."""
+    total = sum(part.weight for _, part in stepped)
+    memberships = np.zeros((len(x), int(labels.max(initial=0)) + 1))
+    for predictive, part in stepped:
+        found = _asked_of(predictive).memberships(x, dict.fromkeys(part.shares, labels))
+        for share, at_level in zip(part.shares.values(), found, strict=True):
+            memberships += part.weight / total * share * at_level
+    return memberships
+
+
+def _asked_of(predictive: PosteriorPredictive) -> PosteriorPredictive:
+    """Return the draws that memberships are means of."""
+    return predictive.labelled.thinned(MEMBERSHIP_DRAWS)
 
 
 def _without_labels(draw: Draw) -> Draw:

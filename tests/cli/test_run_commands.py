@@ -195,6 +195,19 @@ def test_rows_that_do_not_fit_are_said(text, options, message, run, told):
 # ---- export --------------------------------------------------------------------------------------
 
 
+def test_the_tree_of_clusters_is_exported_drawn_and_printed(run, told):
+    tree = Tree.from_json(told("export", "run", "--format", "json", "--tree", "clusters")[1])
+    estimator = RunFolder.open(run).estimator
+    assert tree.n_nodes == estimator.cluster_tree_.n_nodes
+    assert tree != RunFolder.open(run).tree
+    assert "the tree that clusters are cuts of" in told("summary", "run", "--tree", "clusters")[1]
+    code, out, _ = told("plot", "run", "--tree", "clusters", "-o", "clusters.png")
+    assert (code, out) == (0, "wrote clusters.png\n")
+    code, _, err = told("export", "run", "--format", "json", "--tree", "leaves")
+    assert code == 2
+    assert "--tree" in err
+
+
 def test_exports_can_be_read_back(run, told):
     tree = RunFolder.open(run).tree
     assert Tree.from_json(told("export", "run", "--format", "json")[1]) == tree
@@ -400,7 +413,7 @@ def test_labels_can_be_named_later(flowers, tmp_path, told, monkeypatch):
 
 def test_pictures_are_drawn(run, told):
     found = examples(told, "plot")
-    assert len(found) == 4
+    assert len(found) == 5
     for words in found:
         code, out, err = told(*words, "--dpi", "50")
         assert code == 0, err

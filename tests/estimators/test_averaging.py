@@ -1,14 +1,17 @@
 """Models that predict well answer together about densities: by default, and one switch away."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 import sticktree
 from sticktree import DFPMixture, DPMixture
 from sticktree.posterior.draws import ConvergenceWarning
 from sticktree.posterior.stacking import Stack
+from sticktree.posterior.walk import Walk
 from sticktree.report import build_report
 
 QUICK = {"depth": 2, "n_chains": 2, "n_warmup": 30, "n_draws": 20, "progress": False}
@@ -85,6 +88,7 @@ def test_best_is_the_chosen_model_alone_and_can_be_set_after_the_fit(mixture, as
         # The same as if there were no others.
         only = fit(averaging="best")
         only.selection_.draws.clear()
+        del vars(only.fit_)["stacked"]
         without = ANSWERS[asked](only.set_params(averaging="stack"))
     finally:
         mixture.set_params(averaging="stack")
@@ -94,7 +98,7 @@ def test_best_is_the_chosen_model_alone_and_can_be_set_after_the_fit(mixture, as
     np.testing.assert_array_equal(ANSWERS[asked](mixture), averaged)
 
 
-def test_clusters_stay_with_the_chosen_model(mixture):
+def test_clusters_do_not_depend_on_the_switch(mixture):
     alone = fit(averaging="best")
     np.testing.assert_array_equal(mixture.labels_, alone.labels_)
     x = rows(seed=1)
@@ -143,7 +147,9 @@ def test_what_is_sent_to_workers_answers_densities_as_the_fit_does(mixture):
         expected = mixture.fit_.log_density(x, averaging)
         np.testing.assert_array_equal(sent.log_density(x, averaging), expected)
     assert sent.selection is None
-    assert mixture.fit_.to_be_sent(with_labels=True).stacked is None
+    labelled = mixture.fit_.to_be_sent(with_labels=True)
+    assert labelled.stacked is None
+    np.testing.assert_array_equal(labelled.membership_of(x), mixture.fit_.membership_of(x))
 
 
 def test_the_chosen_model_is_alone_where_rows_are_for_the_parallel_sampler():
@@ -208,3 +214,21 @@ def test_draws_of_a_candidate_that_are_not_finite_are_named(mixture):
     finally:
         for key, values in kept.items():
             broken.parameters[key][...] = values
+
+
+def test_clusters_step_in_draws_of_all_models_of_the_stack(mixture):
+    fit, stack = mixture.fit_, mixture.stack()
+    parts = [part for _, part in fit.stepped]
+    assert [part.weight for part in parts] == list(stack.weights.values())
+    assert fit.walk.profiles.share.size > len(parts)
+    inside = mixture.predict_proba(rows(seed=1))
+    np.testing.assert_allclose(inside.sum(axis=1), 1.0)
+    assert adjusted_rand_score(mixture.predict(rows()), mixture.labels_) > 0.9
+    alone = Walk.of(fit.posterior.labelled, fit.model.depth)
+    own = parts[0].weight * alone.memberships(mixture.labels_)
+    assert (fit.membership >= own - 0.1).all()
+
+
+def test_a_level_that_is_asked_for_is_one_of_the_models_own_trees(mixture):
+    fit = mixture.fit_
+    assert len(replace(fit, asked_level=1).stepped) == 1

@@ -189,7 +189,7 @@ def test_rows_may_be_repeated_or_left_out(data):
     [
         ({"level": 3}, "level must be an integer between 0 and 2, got 3"),
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
-        ({"n_clusters": 41}, "n_clusters must be at most 40: no draw tells more groups of the 40"),
+        ({"n_clusters": 41}, "n_clusters must be at most 40, as many different rows as"),
         ({"n_clusters": 41, "method": "loss"}, "n_clusters must be at most 40, one for each datum"),
         ({"method": "loss", "loss": "ari"}, 'loss must be "vi" or "binder", got \'ari\''),
         ({"loss": "vi"}, "loss must be left out unless method=\"loss\", got 'vi'"),
@@ -228,3 +228,15 @@ def test_memberships_of_many_draws_are_a_mean_over_some_within_their_error(data,
     assert not np.array_equal(some, exact)
     # Half of the draws, which are correlated: four standard errors of independent ones.
     np.testing.assert_allclose(some, exact, atol=4 * 0.5 / np.sqrt(every))
+
+
+def test_equal_rows_are_not_parted():
+    x = np.repeat([[0.0, 0.0], [5.0, 5.0]], 15, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mixture = DFPMixture(
+            covariance_type="diag", n_chains=1, n_warmup=10, n_draws=10, random_state=0
+        ).fit(x)
+    assert np.bincount(mixture.cluster(n_clusters=2)).tolist() == [15, 15]
+    with pytest.raises(ValueError, match="at most 2, as many different rows as there are, got 3"):
+        mixture.cluster(n_clusters=3)

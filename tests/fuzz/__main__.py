@@ -21,9 +21,8 @@ def main():
     print(f"{'area':12} {'cases':>6} {'failed':>6}  seconds  ends")
     for area in options.areas or AREAS:
         began = time.monotonic()
-        ends, failures = run(
-            area, options.cases or CASES.get(area, 1000), options.seed, options.only
-        )
+        cases = options.cases or CASES.get(area, 1000)
+        ends, failures = run(area, cases, options.seed, options.only)
         said = ", ".join(f"{end} {count}" for end, count in ends.most_common())
         took = time.monotonic() - began
         print(f"{area:12} {ends.total():6} {len(failures):6}  {took:7.0f}  {said}", flush=True)

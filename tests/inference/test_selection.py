@@ -110,6 +110,24 @@ def test_no_more_than_three_go_on(data):
     assert found.n_sweeps == 10 * 24 + 6 * 26
 
 
+def test_what_is_worse_but_best_for_some_rows_goes_on():
+    rng = np.random.default_rng(0)
+    best = rng.normal(0.0, 0.1, 200)
+    others = {
+        "near": best - 0.01,
+        "next": best - 0.02,
+        "last": best - 0.03,
+        "odd": np.where(np.arange(200) < 40, best + 3.0, best - 20.0),
+        "worse": best - 2.0,
+    }
+    found = {name: LeaveOneOut.of_rows(rows, np.zeros(200)) for name, rows in others.items()}
+    results = {"best": LeaveOneOut.of_rows(best, np.zeros(200))} | found
+    assert selection.worth_going_on(results) == ["best", "odd", "near"]
+    assert "odd" in clearly_worse(results)
+    del results["odd"]
+    assert selection.worth_going_on(results) == ["best", "near", "next"]
+
+
 def test_only_one_left_does_not_go_on(data):
     found = choose(data, ("wide", WIDE), ("narrow", NARROW))
     assert found.best == "narrow"

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import cophenet
+from scipy.spatial.distance import squareform
 from sklearn.metrics import adjusted_rand_score
 
 import sticktree.posterior.walk as walk_module
@@ -16,7 +18,7 @@ from sticktree.posterior.cutting import (
     weighted_rand,
 )
 from sticktree.posterior.number import NumberOfClusters, number_of_clusters
-from sticktree.posterior.walk import Walk
+from sticktree.posterior.walk import Part, Walk
 
 
 def cells(x, n_draws=40, n_cells=12, seed=0):
@@ -161,19 +163,26 @@ def test_the_weighted_rand_index_is_that_of_the_rows():
 
 
 def test_the_tree_of_rows_has_the_joins_as_branches(walk):
-    ward = walk.tree()
+    ward = walk.cluster_tree()
     tree = tree_of_rows(ward)
     assert tree.n_data == walk.n_data
     assert tree.time.min() == 0.0
     assert tree.time.max() == 1.0
-    heights = ward.heights(np.arange(walk.n_data))
-    linkage = tree.to_linkage()
-    from scipy.cluster.hierarchy import cophenet
-    from scipy.spatial.distance import squareform
+    upper = np.triu_indices(walk.n_data, 1)
+    heights = ward.heights(np.arange(walk.n_data))[upper]
+    met = squareform(cophenet(tree.to_linkage()))[upper]
+    order = np.argsort(heights, kind="stable")
+    assert (np.diff(met[order]) > -1e-9).all()
+    rank = np.unique(met).size
+    assert rank == np.unique(heights.round(12)).size
 
-    scaled = heights / heights.max()
-    np.fill_diagonal(scaled, 0.0)
-    np.testing.assert_allclose(squareform(cophenet(linkage)), scaled, atol=1e-6)
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_times_of_the_tree_tell_the_number_of_clusters(walk, k):
+    tree = walk.cluster_tree()
+    time = tree_of_rows(tree).time
+    m = tree.n_groups
+    assert np.isclose(time, np.log(k) / np.log(m)).any()
 
 
 # ---- P(k) -----------------------------------------------------------------------------------
@@ -185,15 +194,18 @@ def test_the_number_is_found_in_chains_and_halves(make_draw):
         return [make_draw(paths)] * 10
 
     rng = np.random.default_rng(0)
-    found = number_of_clusters([chain(2), chain(2), chain(3)], 1, {1: 1.0}, rng)
+    own = Part([], {1: 1.0})
+    found = number_of_clusters([chain(2), chain(2), chain(3)], [own], rng)
     assert found.found[:3] == [2, 2, 3]
     assert found.n_chains == 3
     assert math.isclose(sum(found.probability.values()), 1.0)
-    alone = number_of_clusters([chain(3)[:1]], 1, {1: 1.0}, rng)
+    alone = number_of_clusters([chain(3)[:1]], [own], rng)
     assert alone.probability == {3: 1.0}
     assert alone.n_chains == 0
     assert alone.mode == 3
     assert "16 random halves" in str(alone)
+    beside = Part(chain(2), {1: 1.0}, weight=99.0)
+    assert number_of_clusters([chain(3)], [own, beside], rng).mode == 2
     assert str(NumberOfClusters([2], 1)) == (
         "P(2) = 1.00: numbers of clusters found from 1 single chain."
     )

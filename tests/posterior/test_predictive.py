@@ -228,6 +228,7 @@ def unlike_draws(fit, blobs):
         (draw,) = mixture.posterior_.draws
         wider = draw.parameters | {"factor": 6 * draw.parameters["factor"]}
         mixture.posterior_.chains = [[draw, replace(draw, parameters=wider)]]
+        del vars(mixture.posterior_)["predictive"]  # that of the one draw
         return mixture
 
     return make

@@ -7,8 +7,9 @@ from scipy.spatial.distance import squareform
 
 import sticktree.posterior.walk as module
 from sticktree.posterior import spectrum
+from sticktree.posterior.clusterings import labels_at
 from sticktree.posterior.counting import shared_rows
-from sticktree.posterior.walk import Walk, agreement, level_shares
+from sticktree.posterior.walk import Part, Walk, agreement, level_shares
 from sticktree.posterior.ward import joined, micro_centres, nearest_centre
 
 
@@ -233,3 +234,53 @@ def test_a_level_that_gets_too_fine_fades_out(make_draw, monkeypatch, n_nodes, s
     shares = level_shares([draw], 3)
     assert shares.get(2, 0.0) == pytest.approx(share, abs=1e-3)
     assert sum(shares.values()) == pytest.approx(1.0)
+
+
+# ---- draws of several models ----------------------------------------------------------------
+
+
+def test_the_walk_over_draws_of_several_models_is_the_mean_of_theirs(make_draw):
+    rng = np.random.default_rng(0)
+    first = [make_draw([(1 + k,) for k in rng.integers(3, size=20)]) for _ in range(4)]
+    second = [make_draw([(1 + k, 1) for k in rng.integers(5, size=20)]) for _ in range(3)]
+    parts = [Part(first, {1: 1.0}, weight=3.0), Part(second, {1: 0.5, 2: 0.5})]
+    walk = Walk.of_parts(parts)
+    z = np.concatenate([labels_at(first, 1), labels_at(second, 1), labels_at(second, 2)])
+    step = dense(z, np.repeat([0.75 / 4, 0.125 / 3, 0.125 / 3], [4, 3, 3]))
+    assert np.allclose(cosines(walk, 2), of_matrix(step, 2), atol=1e-6)
+
+
+# ---- the cluster tree -----------------------------------------------------------------------
+
+
+def test_the_shortest_walk_alone_is_wards_tree():
+    walk = Walk.of_labels(partitions())
+    ward = walk.tree(4.0)
+    tree = walk.cluster_tree(4.0)
+    rows = np.arange(walk.n_data)
+    scale = np.sqrt(2.0 * walk.n_data)
+    assert np.allclose(tree.heights(rows), ward.heights(rows) / scale, atol=1e-6)
+
+
+def test_what_has_mixed_is_parted_by_a_shorter_walk():
+    # Two groups that nothing connects; one of them is two that are soon mixed.
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 20)
+    labels = np.array([truth] * 30)
+    for z in labels:
+        z[rng.integers(40, size=6)] = rng.integers(2, size=6)
+    walk = Walk.of_labels(labels)
+    assert walk.tree(128.0).joins[-2, 2] < 1e-3  # nothing is left of the second parting
+    joins = walk.cluster_tree(128.0).joins
+    assert sorted(joins[-3:-1, 3])[-1] < 60 == joins[-1, 3]
+    height = walk.cluster_tree(128.0).heights(np.arange(60))
+    assert height[:20, :20].max() < height[:20, 20:40].min() < height[:40, 40:].min()
+
+
+def test_strays_are_parted_by_the_longest_walk():
+    labels = np.zeros((5, 40), dtype=int)
+    labels[:, 20:] = 1
+    labels[:, 39] = 2
+    tree = Walk.of_labels(labels).cluster_tree(64.0)
+    height = tree.heights(np.arange(40))
+    assert height[39, :39].min() > height[:20, :20].max()

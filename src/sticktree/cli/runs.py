@@ -279,6 +279,16 @@ class RunFolder:
 
         return Findings(self.estimator.fit_, names=self.ids).tree
 
+    @property
+    def cluster_tree(self) -> Tree:
+        """The tree whose cuts are clusters, with the same names."""
+        tree, names = self.estimator.fit_.cluster_tree, self.tree.names
+        return tree if names is None else tree.annotated(names=names)
+
+    def tree_called(self, which: str) -> Tree:
+        """Return one of the two: "consensus" or "clusters"."""
+        return self.tree if which == "consensus" else self.cluster_tree
+
     # ---- writing --------------------------------------------------------------------------------
 
     def begin(self, record: Mapping[str, Any]) -> None:
@@ -498,6 +508,16 @@ def output_folder(folder: Path, names: list[str], *, overwrite: bool) -> Path:
         raise ValueError(f"--output {folder} is a file: give a folder")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def add_tree(parser: argparse.ArgumentParser) -> None:
+    """Add ``--tree``."""
+    parser.add_argument(
+        "--tree",
+        choices=("consensus", "clusters"),
+        default="consensus",
+        help="the consensus of the draws' trees, or the tree whose cuts are clusters [consensus]",
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser, default: int | None) -> None:

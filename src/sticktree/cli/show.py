@@ -14,6 +14,7 @@ from sticktree.cli.runs import (
     add_output,
     add_run,
     add_safe_csv,
+    add_tree,
     check_file,
     is_safe,
     json_text,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 SUMMARY_EPILOG = """\
 examples:
     sticktree summary run
+    sticktree summary run --tree clusters
     sticktree summary run --json
 """
 
@@ -41,6 +43,7 @@ examples:
 def add_summary(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
+    add_tree(parser)
     parser.add_argument("--json", action="store_true", help="print it as JSON")
 
 
@@ -59,7 +62,7 @@ def run_summary(options: argparse.Namespace) -> None:
     if options.json:
         print(json_text(found.result()), end="")
     else:
-        print(summary(found))
+        print(summary(found, folder.cluster_tree if options.tree == "clusters" else None))
 
 
 SUMMARY = Command(
@@ -144,12 +147,14 @@ DISPLAYS = {
     "scatter": "ScatterDisplay",
     "markers": "MarkersDisplay",
 }
+OF_TREES = ("dendrogram", "icicle", "heatmap", "coclustering")
 PLOT_EPILOG = "kinds:\n" + "".join(f"  {kind:<13} {words}\n" for kind, words in KINDS.items())
 PLOT_EPILOG += """\
   all           every kind that can be drawn, into a folder
 
 examples:
     sticktree plot run
+    sticktree plot run --tree clusters -o clusters.png
     sticktree plot run --kind heatmap -o heatmap.pdf
     sticktree plot run --kind density --columns 0,1
     sticktree plot run --kind all -o figures
@@ -160,6 +165,7 @@ SUFFIXES = (".png", ".pdf", ".svg")
 def add_plot(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
+    add_tree(parser)
     parser.add_argument(
         "--kind", choices=[*KINDS, "all"], default="dendrogram", help="what to draw [dendrogram]"
     )
@@ -204,7 +210,7 @@ def run_plot(options: argparse.Namespace) -> None:
     plt.switch_backend("agg")  # files only: no window system needed
     for kind, file in zip(kinds, files, strict=True):
         with saying(f"drawing {file.name}"):
-            figure = _figure(kind, folder, columns)
+            figure = _figure(kind, folder, columns, options.tree)
             with atomically(file) as path:
                 figure.savefig(path, dpi=options.dpi)
             plt.close(figure)
@@ -236,7 +242,7 @@ def _columns(folder: RunFolder, options: argparse.Namespace) -> list[str] | None
     return None
 
 
-def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
+def _figure(kind: str, folder: RunFolder, columns: list[str] | None, tree: str) -> Any:
     """Return the picture of a kind."""
     from sticktree import plotting
 
@@ -245,6 +251,8 @@ def _figure(kind: str, folder: RunFolder, columns: list[str] | None) -> Any:
         return plotting.figure_density(estimator, columns=columns)
     labels = folder.labels
     shown: dict[str, Any] = {}
+    if kind in OF_TREES:
+        shown["tree"] = tree
     if kind in ("dendrogram", "icicle", "heatmap") and labels is not None:
         shown["classes"] = [labels[k] for k in estimator.fit_.training.fitted_rows]
     if kind == "scatter":
@@ -274,6 +282,7 @@ EXPORT_EPILOG = """\
 
 examples:
     sticktree export run --format newick -o tree.nwk
+    sticktree export run --format newick --tree clusters -o clusters.nwk
     sticktree export run --format linkage -o linkage.npy
     sticktree export run --format csv --min-support 0.5
     sticktree export run --format newick --min-support 0.7 --by transfer
@@ -286,6 +295,7 @@ FORMATS = ("newick", "itol", "linkage", "json", "csv", "graphml")
 def add_export(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
+    add_tree(parser)
     parser.add_argument("--format", choices=FORMATS, required=True, help="see below")
     add_output(parser)
     add_safe_csv(parser)
@@ -312,7 +322,7 @@ def run_export(options: argparse.Namespace) -> None:
     if itol and options.output in (None, "-"):
         raise ValueError("--format itol writes several files: give a folder with --output")
     run = RunFolder.open(options.folder)
-    tree = run.tree
+    tree = run.tree_called(options.tree)
     if options.min_support is not None:
         tree = tree.collapsed(options.min_support, by=options.by)
     if itol:

@@ -110,8 +110,8 @@ class DFPMixture(FittedMixture):
         Whether densities are of all models that predict well, or of the best one. If the data have
         chosen among models, ``score_samples``, ``sample``, ``impute`` and ``loo`` answer from a
         mixture of those that predict well, by weights that predict best; see :meth:`stack`. "best"
-        answers from the chosen model alone, as trees and clusters always do. It can be changed
-        after the fit.
+        answers from the chosen model alone, as ``tree_`` always does. It can be changed after the
+        fit. Clusters are made from draws of all models of that mixture.
     level : int or None, default=None
         The level of the draws' trees that clusters are made from. It is where the walk steps, whose
         clusters are ``labels_`` and are predicted for other rows. None is the deepest level with at
@@ -150,8 +150,8 @@ class DFPMixture(FittedMixture):
         support.
     cluster_tree_ : Tree
         The tree of the posterior walk, which steps from a row to a random one of its own branch in
-        a random draw. Rows that steps connect soon are near; times go from 0 at the root to 1.
-        Its cuts are the clusters.
+        a random draw. What long walks keep apart is parted first. Its cuts are the clusters: cut
+        after time log k / log m, it has k + 1 branches, m being how many groups of rows it joins.
     labels_ : int array, shape (n_samples,)
         The cut of ``cluster_tree_`` into the number of clusters that lasts longest as the walk goes
         on, numbered in the order of that tree; see :meth:`cluster` for others.

@@ -29,10 +29,11 @@ from sticktree.posterior.stacking import cautious_weights
 PILOT_SWEEPS = 50  # of a chain: below 20 Glass chooses wrongly, from 32 on little is lost
 PILOT_CHAINS = 2  # of a candidate
 DROP_AT = 24  # sweeps, after which those that are clearly worse go, and all but
-MOST_LEFT = 3  # of the others: on 13 sets the best was always among them
+MOST_LEFT = 3  # of the others: on 13 sets the best by elpd was always among them
 # A candidate is dropped if it is worse than the best by more than both:
 CLEARLY_WORSE = 4.0  # standard errors of the paired difference
 WORSE_BY_ROW = 0.1  # nats a row
+WORTH = 0.05  # but it stays if it has this weight in a stack
 
 HEADINGS = {
     "name": "model",
@@ -154,9 +155,10 @@ def select(
     """Run short chains of every candidate and compare their leave-one-out densities.
 
     A candidate is judged by its better chain, as one that is stuck says little of its model. About
-    halfway, those go whose elpd is less than the best by more than 4 standard errors of the paired
-    difference and 0.1 nats a row, and all but the best three. If one is left, it is the best, and
-    does not go on.
+    halfway three go on: the best, those that have most weight in a stack, if it is 0.05 or more,
+    and the next by elpd. What is less than the best by more than 4 standard errors of the paired
+    difference and 0.1 nats a row goes on only if it has such weight: it may be the best for some
+    of the rows. If one is left, it is the best, and does not go on.
 
     Parameters
     ----------
@@ -217,17 +219,14 @@ def select(
         judged = in_threads(n_jobs, _Pilots.judged, list(left.values()))
         results |= dict(zip(left, judged, strict=True))
         if end < n_sweeps:
-            worse = set(clearly_worse({name: results[name] for name in left}))
-            order = sorted(left, key=lambda name: -results[name].elpd)
-            for name in [name for name in names if name in worse or name in order[MOST_LEFT:]]:
+            kept = worth_going_on({name: results[name] for name in left})
+            for name in [name for name in names if name in left and name not in kept]:
                 dropped_after[name] = end
                 del left[name]
     for name, pilots in left.items():
         results[name] = leave_one_out(pilots.better[None])
+    weights = dict.fromkeys(names, 0.0) | _weights({name: results[name] for name in left})
     best = max(left, key=lambda name: results[name].elpd)
-    pointwise = np.column_stack([results[name].pointwise for name in left])
-    stacked = cautious_weights(pointwise, list(left).index(best)).tolist()
-    weights = dict.fromkeys(names, 0.0) | dict(zip(left, stacked, strict=True))
     draws = {
         name: [draw for run in pilots.runs for draw in run.draws]
         for name, pilots in left.items()
@@ -235,6 +234,14 @@ def select(
     }
     selection = Selection(results, weights, dropped_after, spent, dict(candidates), draws)
     return selection, left[best].runs
+
+
+def _weights(results: Mapping[str, LeaveOneOut]) -> dict[str, float]:
+    """Return the weights of a stack of candidates, held back towards the best of them."""
+    elpd = [result.elpd for result in results.values()]
+    pointwise = np.column_stack([result.pointwise for result in results.values()])
+    weights = cautious_weights(pointwise, int(np.argmax(elpd))).tolist()
+    return dict(zip(results, weights, strict=True))
 
 
 def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:
@@ -246,6 +253,19 @@ def _check_candidates(candidates: Sequence[tuple[str, Model]]) -> list[str]:
     if twice:
         raise ValueError(f"candidates must have different names, got {twice[0]!r} more than once")
     return names
+
+
+def worth_going_on(results: Mapping[str, LeaveOneOut]) -> list[str]:
+    """Return at most three: the best, those that add to it in a stack, and those near it."""
+    worse, weights = set(clearly_worse(results)), _weights(results)
+    adding = {name: weight for name, weight in weights.items() if weight >= WORTH}
+    best = max(results, key=lambda name: results[name].elpd)
+
+    def rank(name: str) -> tuple[bool, float, float]:
+        return name != best, -adding.get(name, 0.0), -results[name].elpd
+
+    kept = [name for name in results if name not in worse or name in adding]
+    return sorted(kept, key=rank)[:MOST_LEFT]
 
 
 def clearly_worse(results: Mapping[str, LeaveOneOut]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -235,9 +235,18 @@ def check_fitted(estimator: Any) -> Any:
     return estimator
 
 
-def tree_of(estimator: Any) -> Tree:
-    """Return the tree of a fitted mixture."""
-    return check_tree(check_fitted(estimator).tree_)
+WhichTree = Literal["consensus", "clusters"]
+"""The two trees of a fitted mixture: ``tree_`` and ``cluster_tree_``."""
+TIMES: dict[WhichTree, str] = {"consensus": "level", "clusters": "order of parting"}
+"""What the times of each are."""
+
+
+def tree_of(estimator: Any, which: WhichTree = "consensus") -> Tree:
+    """Return a tree of a fitted mixture: that of the draws, or the one whose cuts are clusters."""
+    if which not in ("consensus", "clusters"):
+        raise ParameterError("tree", which, '"consensus" or "clusters"')
+    fitted = check_fitted(estimator)
+    return check_tree(fitted.tree_ if which == "consensus" else fitted.cluster_tree_)
 
 
 def rows_of(estimator: Any) -> npt.NDArray[np.int64]:

@@ -16,7 +16,9 @@ from sticktree.plotting.base import (
     LINE,
     SMALLEST,
     SMALLEST_NAME,
+    TIMES,
     Display,
+    WhichTree,
     check_tree,
     new_axes,
     points,
@@ -202,6 +204,7 @@ class Canvas:
         classes: Any,
         labels: Any,
         max_leaves: int | None,
+        times: str,
         sizes: bool = True,
     ) -> Self:
         """Check everything, then draw what is around the tree, with the ``sizes`` of wedges."""
@@ -218,7 +221,7 @@ class Canvas:
         ax = new_axes(ax, (max(long, 3.0), 4.5) if upright else (6.5, long))
         frame = Frame(ax, orientation)
         frame.limit(0.0, rows.end, rows.n_rows)
-        frame.label_times(rows.end, "level")
+        frame.label_times(rows.end, times)
         if strip is not None and frame.upright:
             _add_legend(frame, strip, 0.0)  # it takes room from the rows
         _, across = frame.lengths()
@@ -304,25 +307,30 @@ class TreeDisplay(Display):
         self.classes = classes
         self.labels = labels
         self.names = names
+        self.times = TIMES["consensus"]
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         *,
+        tree: WhichTree = "consensus",
         classes: Any = None,
         labels: Any = None,
         names: bool | Sequence[str] = True,
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the tree of a fitted mixture, coloured by its clusters, or by its main branches.
+        """Draw a tree of a fitted mixture, coloured by its clusters, or by its main branches.
 
-        Further arguments are those of :meth:`plot`.
+        ``tree`` is "consensus" for ``tree_`` or "clusters" for ``cluster_tree_``. Further arguments
+        are those of :meth:`plot`.
         """
-        tree = tree_of(estimator)
+        drawn = tree_of(estimator, tree)
         labels = labels_of(estimator) if labels is None else labels
-        return cls(tree, classes=classes, labels=labels, names=names).plot(ax=ax, **kwargs)
+        display = cls(drawn, classes=classes, labels=labels, names=names)
+        display.times = TIMES[tree]
+        return display.plot(ax=ax, **kwargs)
 
     def plot(self, *args: Any, **kwargs: Any) -> Self:
         """Draw; each picture has arguments of its own."""

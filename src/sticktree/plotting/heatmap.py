@@ -13,7 +13,9 @@ from sticktree.data.readable import standardised
 from sticktree.errors import ParameterError
 from sticktree.plotting.base import (
     CLASSES,
+    TIMES,
     Display,
+    WhichTree,
     check_tree,
     data_of,
     names_of_data,
@@ -140,12 +142,14 @@ class HeatmapDisplay(Display):
         self.names = names
         self.classes = classes
         self.labels = labels
+        self.times = TIMES["consensus"]
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
         *,
+        tree: WhichTree = "consensus",
         columns: Sequence[str] | None = None,
         names: bool | Sequence[str] = True,
         classes: Any = None,
@@ -153,21 +157,22 @@ class HeatmapDisplay(Display):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the data of a fitted mixture beside its tree, coloured as in its dendrogram.
+        """Draw the data of a fitted mixture beside a tree, coloured as in its dendrogram.
 
-        Further arguments are those of :meth:`plot`.
+        ``tree`` is "consensus" for ``tree_`` or "clusters" for ``cluster_tree_``. Further arguments
+        are those of :meth:`plot`.
         """
-        tree = tree_of(estimator)
         if columns is None:
             columns = names_of_data(estimator)
         display = cls(
             data_of(estimator),
-            tree,
+            tree_of(estimator, tree),
             columns=columns,
             names=names,
             classes=classes,
             labels=labels_of(estimator) if labels is None else labels,
         )
+        display.times = TIMES[tree]
         return display.plot(ax=ax, **kwargs)
 
     def plot(
@@ -211,7 +216,7 @@ class HeatmapDisplay(Display):
             width = frame.name_rows(at, texts, frame.lengths()[1] / rows.n_rows)
             if first:
                 self._draw_classes(axes, classes, rows, width)
-        self._draw_tree(axes.tree, rows, labels)
+        self._draw_tree(axes.tree, rows, labels, self.times)
         self.axes_ = axes
         return self._drawn(axes.heat)
 
@@ -287,12 +292,12 @@ class HeatmapDisplay(Display):
         )
 
     @staticmethod
-    def _draw_tree(ax: Axes, rows: Rows, labels: Groups | None) -> None:
+    def _draw_tree(ax: Axes, rows: Rows, labels: Groups | None, times: str) -> None:
         frame = Frame(ax, "left")
         frame.limit(0.0, rows.end, rows.n_rows)
         _, across = frame.lengths()
         outline = outline_for(rows, across)
-        frame.label_times(rows.end, "level")
+        frame.label_times(rows.end, times)
         pitch = across / rows.n_rows
         draw_branches(frame, outline, colours_of(outline, labels), pitch=pitch)
 

@@ -13,6 +13,7 @@ from sticktree.palette import CLUSTERS
 from sticktree.plotting.base import (
     INK,
     Display,
+    WhichTree,
     check_fitted,
     check_tree,
     draw_dots,
@@ -114,23 +115,27 @@ class CoclusteringDisplay(Display):
         cls,
         estimator: Any,
         *,
+        tree: WhichTree = "consensus",
         labels: Any = None,
         level: int | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the posterior of a fitted mixture, in the order of its tree."""
-        tree = tree_of(check_fitted(estimator))
+        """Draw the posterior of a fitted mixture, in the order of a tree of it.
+
+        ``tree`` is "consensus" for ``tree_`` or "clusters" for ``cluster_tree_``.
+        """
+        ordering = tree_of(estimator, tree)
         if level is not None:
             check_integer("level", level, minimum=0)
         if labels is None:
             labels = labels_of(estimator)
-        order = Rows.of(tree).order
-        if tree.n_data > MOST_ROWS:
+        order = Rows.of(ordering).order
+        if ordering.n_data > MOST_ROWS:
             order = order[np.linspace(0, order.size - 1, SAMPLED_ROWS).astype(int)]
         matrix = estimator.coclustering(rows=rows_of(estimator)[order], level=level)
-        groups = read_groups("labels", labels, tree.n_data)
+        groups = read_groups("labels", labels, ordering.n_data)
         display = cls(matrix, labels=None if groups is None else groups.code[order])
-        display._rows_of_fit = tree.n_data
+        display._rows_of_fit = ordering.n_data
         return display.plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:

@@ -114,6 +114,7 @@ class DendrogramDisplay(TreeDisplay):
             classes=self.classes,
             labels=self.labels,
             max_leaves=max_leaves,
+            times=self.times,
         )
         by = (support_kind or self.tree.support_kind) if supports else None
         draw_branches(
@@ -205,6 +206,7 @@ class IcicleDisplay(TreeDisplay):
             classes=self.classes,
             labels=self.labels,
             max_leaves=max_leaves,
+            times=self.times,
             sizes=False,
         )
         colour = _fills(canvas)

@@ -5,8 +5,9 @@ Small branches on the way are strays, which join the nearest cluster or are kept
 
 *How many clusters?* The longer the walk, the fewer clusters are left, and partitions that mean
 something last. After t = 4, …, 1024 steps, a join parts if the mean directions of its sides are at
-an angle with cosine below 0.7. The number of the partition that lasts longest in log t is taken,
-and the middle of the time that it lasts, between 32 and 128 steps, is that of the cluster tree.
+an angle with cosine below 0.7. The number of the partition that lasts longest in log t is taken;
+of k clusters some two meet the sooner the more there are, so time counts (k − 1)^0.4 times. The
+middle of it, between 32 and 128 steps, is that of the cluster tree.
 
 *Which?* The highest joins of the cluster tree that part, until there are as many clusters.
 """
@@ -23,6 +24,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.errors import ParameterError
 from sticktree.posterior.consensus import Members, grown
+from sticktree.posterior.parting import APART, least_rows
 from sticktree.posterior.walk import STEPS, Walk
 from sticktree.posterior.ward import WardTree
 from sticktree.tree import NULL, Tree
@@ -30,9 +32,8 @@ from sticktree.tree import NULL, Tree
 TIMES = tuple(4.0 * 2.0 ** (k / 4) for k in range(33))
 """Steps after which the tree is looked at, from 4 to 1024."""
 MOST_STEPS = 128.0  # of the cluster tree: of more, parts of a cluster are no longer told apart
-APART = 0.7  # cosine of mean directions below which two sides are apart
-LEAST_SHARE = 0.02  # of all rows: a smaller branch is no cluster, unless it has √N rows
-LEAST_ROWS = 3
+FIRST_TIME = 2  # of TIMES, from which partitions count: sooner, leaves show more than clusters
+CROWDED = 0.4  # power of the number of clusters less one, that time counts by
 COHERENT = 0.5  # length of the mean of coordinates below which a branch is scattered strays
 SAME = 0.9  # adjusted Rand index above which partitions are the same
 GROUPS_A_CLUSTER = 3  # at least, of which k clusters are made
@@ -61,7 +62,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Lasting:
-    """The number of clusters that lasts longest as the walk goes on.
+    """The number of clusters that lasts longest, for its size, as the walk goes on.
 
     Attributes
     ----------
@@ -102,21 +103,33 @@ def longest_lasting(walk: Walk) -> Lasting:
     outlines = (_Outline(walk.tree(t)) for t in TIMES)
     found = [outline.labels(outline.apart())[0] for outline in outlines]
     counts = [int(labels.max()) + 1 for labels in found]
-    runs: list[tuple[float, int, int]] = []
-    start = 0
-    for k in range(1, len(found) + 1):
-        if k == len(found) or not _same(found[start], found[k], size):
-            if counts[start] > 1:
-                runs.append((TIMES[k - 1] / TIMES[start], -start, (start + k - 1) // 2))
-            start = k
+    runs = _runs(found, size)
     if not runs:
         return Lasting(1, float(STEPS), math.inf, counts)
-    factor, _, middle = max(runs)  # of equals the first
-    return Lasting(counts[middle], TIMES[middle], factor, counts)
+    start = FIRST_TIME if max(last for _, last in runs) >= FIRST_TIME else 0
+
+    def lasts(run: tuple[int, int]) -> float:
+        first, last = run
+        return float(max(last - max(first, start) + 1, 0) * (counts[first] - 1) ** CROWDED)
+
+    first, last = max(runs, key=lasts)  # of equals the first
+    middle = (max(first, start) + last) // 2
+    return Lasting(counts[middle], TIMES[middle], TIMES[last] / TIMES[first], counts)
+
+
+def _runs(found: list[IntArray], size: FloatArray) -> list[tuple[int, int]]:
+    """Return the first and last times of partitions into several clusters that stay the same."""
+    runs, start = [], 0
+    for k in range(1, len(found) + 1):
+        if k == len(found) or not _same(found[start], found[k], size):
+            if found[start].max() > 0:
+                runs.append((start, k - 1))
+            start = k
+    return runs
 
 
 def cut_into(walk: Walk, n_clusters: int, t: float = STEPS) -> Cut:
-    """Return a given number of clusters: a cut of the cluster tree.
+    """Return a given number of clusters: a cut of the cluster tree of at most ``t`` steps.
 
     None has less than 2 % of the rows and less than √N, unless so many cannot be had otherwise.
 
@@ -135,16 +148,10 @@ def cut_into(walk: Walk, n_clusters: int, t: float = STEPS) -> Cut:
             n_clusters,
             f"at most {n_profiles:,}: no draw tells more groups of the {walk.n_data:,} rows apart",
         )
-    tree = walk.tree(t)
+    tree = walk.cluster_tree(t)
     if GROUPS_A_CLUSTER * n_clusters > tree.n_groups < n_profiles:
-        tree = walk.tree_of(walk.gathered(GROUPS_A_CLUSTER * n_clusters), t)
-    outline = _Outline(tree)
-    least = outline.least
-    while True:
-        parted = outline.parted(n_clusters, least)
-        if len(parted.tops) == n_clusters or least <= 1:
-            return outline.cut(parted)
-        least = max(least / 2, 1)
+        tree = walk.cluster_tree(t, GROUPS_A_CLUSTER * n_clusters)
+    return _Outline(tree).cut_into(n_clusters)
 
 
 def _same(a: IntArray, b: IntArray, size: FloatArray) -> bool:
@@ -186,7 +193,7 @@ class _Outline:
         self.tree = tree
         self.m = tree.n_groups
         self.n_data = float(tree.size.sum())
-        self.least = max(min(LEAST_SHARE * self.n_data, math.sqrt(self.n_data)), LEAST_ROWS)
+        self.least = least_rows(self.n_data)
         n = np.concatenate([tree.size.astype(np.float64), tree.joins[:, 3]])
         sums = np.zeros((n.size, tree.points.shape[1]))
         sums[: self.m] = tree.points * tree.size[:, None]
@@ -289,7 +296,13 @@ class _Outline:
             node = large
         return found
 
-    def cut(self, parted: _Parted) -> Cut:
+    def cut_into(self, n_clusters: int) -> Cut:
+        """Return so many clusters."""
+        least = self.least
+        parted = self.parted(n_clusters, least)
+        while len(parted.tops) < n_clusters and least > 1:
+            least = max(least / 2, 1)
+            parted = self.parted(n_clusters, least)
         labels, stray = self.labels(parted)
         group = self.tree.group
         return Cut(_in_order(labels, self)[group], stray[group])
@@ -321,11 +334,14 @@ def _in_order(labels: IntArray, outline: _Outline) -> IntArray:
 def tree_of_rows(tree: WardTree) -> Tree:
     """Return the cluster tree as a tree of the rows, those of a group side by side.
 
-    Times are 1 − height / the highest, so that the root is at 0 and leaves are at 1.
+    Heights of joins after walks of different lengths cannot be compared, but in order. The time of
+    a join is log k / log m, where it is the k-th of m groups' joins from the top: cut just after
+    it, there are k + 1 clusters. Joins of the same height have the same time; the root is at 0 and
+    leaves are at 1.
     """
     m, joins = tree.n_groups, tree.joins
-    highest = float(joins[-1, 2]) if m > 1 else 0.0
-    times = 1.0 - joins[:, 2] / (highest or 1.0)
+    above = m - 1 - np.searchsorted(joins[:, 2], joins[:, 2], side="right")
+    times = np.log1p(above) / math.log(max(m, 2))
     first = np.concatenate([np.arange(m), np.empty(m - 1, dtype=np.int64)])  # a group of each node
     for k, (a, _) in enumerate(joins[:, :2].astype(np.int64).tolist()):
         first[m + k] = first[a]

@@ -8,14 +8,14 @@ chain alone, and from halves of all draws at random. The shares of the numbers f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sticktree.engine.draw import Draw
 from sticktree.posterior.clusterings import spread
 from sticktree.posterior.cutting import longest_lasting
-from sticktree.posterior.walk import Walk
+from sticktree.posterior.walk import Part, Walk
 
 N_PARTS = 16  # of the draws, that the number is found from
 FEWEST = 8  # draws of a part
@@ -67,7 +67,7 @@ class NumberOfClusters:
 
 
 def number_of_clusters(
-    chains: Sequence[Sequence[Draw]], depth: int, shares: dict[int, float], rng: np.random.Generator
+    chains: Sequence[Sequence[Draw]], stepped: Sequence[Part], rng: np.random.Generator
 ) -> NumberOfClusters:
     """Find the number of clusters from each chain alone, and from random halves of all draws.
 
@@ -75,20 +75,21 @@ def number_of_clusters(
     ----------
     chains : sequence of sequences of Draw
         The draws of each chain; those without labels do not count.
-    depth : int
-        Levels of their trees below the root.
-    shares : dict of float
-        The levels that the walk steps in, and how often.
+    stepped : sequence of Part
+        What the walk steps in: the model's own draws, in whose place some of them are put, and
+        those of models beside it, which stay.
     rng : numpy.random.Generator
         What chooses the halves.
     """
     known = [[draw for draw in chain if draw.labelled] for chain in chains]
     every = [draw for chain in known for draw in chain]
     alone = [chain for chain in known if len(chain) >= FEWEST] if len(known) > 1 else []
-    parts = [spread(chain, MOST) for chain in alone[:N_PARTS]]
+    some = [spread(chain, MOST) for chain in alone[:N_PARTS]]
     half = min(max(len(every) // 2, 1), MOST)
-    while len(parts) < N_PARTS:
+    while len(some) < N_PARTS:
         chosen = np.sort(rng.choice(len(every), half, replace=False))
-        parts.append([every[k] for k in chosen])
-    found = [longest_lasting(Walk.of(part, depth, shares=shares)).n_clusters for part in parts]
+        some.append([every[k] for k in chosen])
+    own, *others = stepped
+    walks = (Walk.of_parts([replace(own, draws=draws), *others], MOST) for draws in some)
+    found = [longest_lasting(walk).n_clusters for walk in walks]
     return NumberOfClusters(found, min(len(alone), N_PARTS))

@@ -30,13 +30,16 @@ from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.draw import Draw
 from sticktree.posterior.clusterings import labelled, labels_at, spread
+from sticktree.posterior.parting import parted_joins
 from sticktree.posterior.spectrum import Profiles, spectrum
 from sticktree.posterior.ward import WardTree, joined, micro_centres, nearest_centre
 
 STEPS = 32
-"""Steps of the walk that the cluster tree is made by."""
+"""Steps of the longest walk that the cluster tree is made by."""
+SHORTEST = 4  # and of the shortest
 MOST_DRAWS = 60  # more change next to nothing
 FEWEST_DRAWS = 30  # of many rows
+FEWEST_OF_MODEL = 15  # of a model beside others
 MOST_LABELS = 200_000
 N_NODES = 4.0  # times √N: nodes of a level, above which it says more of leaves than of clusters
 EXACT = 600  # profiles up to which each is a group
@@ -46,7 +49,27 @@ N_SEEN = 6_000  # profiles that their centres are fitted to
 AT_ONCE = 20_000  # profiles whose coordinates are held at a time
 FAINT = 1e-6  # entries of coordinates that are left out
 N_ROWS = 500  # whose pairs are compared between trees
+EPS = 1e-9
 FLAT = 0.05  # standard deviation of heights, of 1 at most, below which a tree has no clusters
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Draws of one model, and how often the walk steps in them.
+
+    Attributes
+    ----------
+    draws : sequence of Draw
+        The draws, of which those that have kept labels count.
+    shares : dict of float
+        The levels of their trees that are stepped in, and how often in each.
+    weight : float
+        How often they are stepped in, relative to draws of other models.
+    """
+
+    draws: Sequence[Draw]
+    shares: dict[int, float]
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +109,9 @@ class Walk:
     eigenvalues: FloatArray
     loadings: FloatArray
     _trees: dict[float, WardTree] = field(default_factory=dict, repr=False)
+    _cluster_trees: dict[tuple[float, int | None], WardTree] = field(
+        default_factory=dict, repr=False
+    )
 
     @classmethod
     def of(
@@ -110,8 +136,28 @@ class Walk:
         """
         used = used_draws(draws, most)
         shares = level_shares(used, depth) if shares is None else shares
-        labels = [labels_at(used, level) for level in shares]
-        weights = [np.full(len(used), share / len(used)) for share in shares.values()]
+        return cls.of_parts([Part(used, shares)], len(used))
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Part], most: int | None = None) -> Walk:
+        """Return the walk over draws of several models: each step is in one of them.
+
+        Parameters
+        ----------
+        parts : sequence of Part
+            Draws of each model, of the same rows.
+        most : int, optional
+            As in :meth:`of`, shared out by weight; each model has at least 15, if there are.
+        """
+        labels, weights = [], []
+        total = sum(part.weight for part in parts)
+        for part in parts:
+            weight = part.weight / total
+            used = used_draws(part.draws, most)
+            used = spread(used, max(round(weight * len(used)), FEWEST_OF_MODEL))
+            for level, share in part.shares.items():
+                labels.append(labels_at(used, level))
+                weights.append(np.full(len(used), weight * share / len(used)))
         return cls.of_labels(np.concatenate(labels), np.concatenate(weights))
 
     @classmethod
@@ -204,18 +250,35 @@ class Walk:
         vectors = sums[there] / count[there, None]
         return Groups(number[nearest][profiles.of_row], count[there], vectors)
 
-    # ---- the cluster tree ------------------------------------------------------------------------
+    # ---- trees ---------------------------------------------------------------------------------
 
     def tree(self, t: float = STEPS) -> WardTree:
-        """Return Ward's tree of the coordinates after ``t`` steps: the cluster tree."""
+        """Return Ward's tree of the coordinates after ``t`` steps."""
         if t not in self._trees:
-            self._trees[t] = self.tree_of(self.groups, t)
+            groups, points = self.groups, self._after(self.groups.vectors, t)
+            joins = joined(points, groups.size)
+            self._trees[t] = WardTree(groups.of_row, joins, points, groups.size)
         return self._trees[t]
 
-    def tree_of(self, groups: Groups, t: float = STEPS) -> WardTree:
-        """Return Ward's tree of groups of rows."""
-        points = self._after(groups.vectors, t)
-        return WardTree(groups.of_row, joined(points, groups.size), points, groups.size)
+    def cluster_tree(self, t: float = STEPS, n_groups: int | None = None) -> WardTree:
+        """Return the cluster tree, whose cuts are clusters: see `sticktree.posterior.parting`.
+
+        Parameters
+        ----------
+        t : float, default=32
+            Steps of the longest walk that parts rows; the shortest has 4.
+        n_groups : int, optional
+            Make it of about so many groups of rows; by default of at most 600.
+        """
+        key = t, n_groups
+        if key not in self._cluster_trees:
+            groups = self.groups if n_groups is None else self.gathered(n_groups)
+            times = [t * 0.5 ** (k / 2) for k in range(1 + int(2 * math.log2(t / SHORTEST) + EPS))]
+            points = [self._after(groups.vectors, time) for time in times]
+            joins = parted_joins(points, groups.size)
+            tree = WardTree(groups.of_row, joins, points[0], groups.size)
+            self._cluster_trees[key] = tree
+        return self._cluster_trees[key]
 
     # ---- a step ----------------------------------------------------------------------------------
 

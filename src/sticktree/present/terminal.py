@@ -15,12 +15,14 @@
 
 from __future__ import annotations
 
+import heapq
 import textwrap
 import unicodedata
 from typing import NamedTuple
 
 import numpy as np
 
+from sticktree.posterior.parting import least_rows
 from sticktree.present.findings import Findings
 from sticktree.present.table import SUPPORT_MEANINGS, many, shortened
 from sticktree.processes.mass_tree import MassTree
@@ -30,6 +32,8 @@ from sticktree.tree.structure import ROOT, format_index
 MOST_CLUSTERS = 30  # lines of the table
 LEAST_SUPPORT = 0.5  # of branches that are drawn, where there is no transfer support
 MOST_NODES = 24  # lines of the tree
+LARGE = 0.05  # share of the rows of a branch of the cluster tree that is drawn
+MOST_LARGE = 13  # such branches
 MOST_NAMED = 16  # rows that are drawn one by one
 WIDTH = 100
 LONGEST_INDEX = 6
@@ -50,9 +54,51 @@ def head(found: Findings) -> str:
     return "\n".join(line for text in lines for line in textwrap.wrap(text, WIDTH))
 
 
-def summary(found: Findings) -> str:
-    """Return everything: words, tree and table of clusters."""
-    return "\n\n".join([head(found), drawing(found.tree), _table(found)])
+def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
+    """Return everything: words, tree and table of clusters.
+
+    Parameters
+    ----------
+    found : Findings
+        What to tell.
+    cluster_tree : Tree, optional
+        The tree of the clusters, to be drawn in place of the consensus tree.
+    """
+    if cluster_tree is None:
+        return "\n\n".join([head(found), drawing(found.tree), _table(found)])
+    return "\n\n".join([head(found), cluster_drawing(cluster_tree), _table(found)])
+
+
+def cluster_drawing(tree: Tree) -> str:
+    """Draw the cluster tree down to a dozen large branches; strays stay with the branch above."""
+    words = "the tree that clusters are cuts of, the first one highest: rows, transfer support"
+    lines = textwrap.wrap(f"{words} ({SUPPORT_MEANINGS['transfer']})", WIDTH)
+    return "\n".join([*lines, "", tree_text(_large_branches(tree), max_lines=MOST_NODES)])
+
+
+def _large_branches(tree: Tree) -> Tree:
+    """Return the tree of the branches that are parted first into large ones."""
+    least = max(least_rows(tree.n_data), LARGE * tree.n_data)
+    children = tree.child_table.lists()
+    count, time = tree.count.tolist(), tree.time.tolist()
+
+    def parting(node: int) -> tuple[float, int, list[int]]:
+        """Return when a branch parts into large ones, and these; small ones may leave before."""
+        top = node
+        while len(large := [child for child in children[node] if count[child] >= least]) == 1:
+            node = large[0]
+        return time[node], top, large
+
+    shown, waiting = {0}, [parting(0)]
+    while waiting and len(shown) < MOST_LARGE:
+        _, _, large = heapq.heappop(waiting)
+        shown.update(large)
+        for child in large:
+            heapq.heappush(waiting, parting(child))
+    node = np.arange(tree.n_nodes)
+    while (hidden := ~np.isin(node, list(shown))).any():
+        node[hidden] = tree.parent[node[hidden]]
+    return tree.with_data(node[tree.leaf]).pruned().compressed()
 
 
 def drawing(tree: Tree) -> str:
