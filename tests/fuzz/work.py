@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 AREAS = ("archives", "checkpoints", "folders", "tables", "estimators")
-SECONDS = 180  # of one case, on a machine that may be busy
+SECONDS = 600  # of one case, on a machine that may be busy, and may have kernels to compile
 MEMORY = 3 * 10**9  # bytes, above which a process ends
 ROOT = Path(__file__).parents[2]
 
