@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit compiled kernels fuzz load bench bench-scale bench-clusters wheel test-wheel paper docs test-floors clean
+.PHONY: demo test lint types unit compiled kernels fuzz load bench bench-scale bench-clusters bench-wide wheel test-wheel paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -54,6 +54,9 @@ bench-scale: $(VENV)/.dev ## the parallel sampler's targets, up to ten million r
 
 bench-clusters: $(VENV)/.dev ## clusters beside those of peers, and from 100 draws of a million rows
 	$(BIN)/python -m benchmarks clusters
+
+bench-wide: $(VENV)/.dev ## wide tables beside peers, their time and memory, and densities of rows held out
+	$(BIN)/python -m benchmarks wide
 
 # The kernels of this system and Python, compiled for a generic processor, are in the wheel.
 wheel: $(VENV)/.dev ## a wheel that carries compiled kernels, in dist

@@ -21,6 +21,7 @@ from benchmarks import (
     stream,
     summaries,
     time_to_answer,
+    wide,
 )
 from benchmarks.measure import HEADER, Row
 
@@ -50,9 +51,17 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         scale_cost.scale_cost,
         clusters.clusters_scores,
         clusters.clusters_scale,
+        wide.wide_classes,
+        wide.wide_digits,
+        wide.wide_time,
+        wide.wide_density,
     )
 }
-GROUPS = ("scale", "clusters")  # of parts that begin so; they take long, and run when asked for
+GROUPS = (
+    "scale",
+    "clusters",
+    "wide",
+)  # of parts that begin so; they take long, and run when asked for
 
 
 def main() -> int:

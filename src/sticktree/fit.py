@@ -32,6 +32,7 @@ from sticktree.posterior.loo import LeaveOneOut, leave_one_out
 from sticktree.posterior.markers import Markers, coded_labels, find_markers
 from sticktree.posterior.number import NumberOfClusters, number_of_clusters
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
+from sticktree.posterior.relevance import Relevance, find_relevance, gathered
 from sticktree.posterior.settled import FEW_LABELS
 from sticktree.posterior.stacking import Stack, mixed
 from sticktree.posterior.transfer import transfer_support
@@ -56,6 +57,9 @@ N_SUPPORT = 1000  # draws that the supports of the cluster tree are counted in
 LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
 MEMBERSHIP_DRAWS = 400
 """Draws, spread evenly, that memberships are means of: a probability is then known to about .02."""
+RELEVANCE_DRAWS = 400  # that intervals of relevance are of, where the table is not large
+RELEVANCE_CELLS = 1_000_000_000  # of tables, over all draws: a few seconds
+FEWEST_RELEVANCE_DRAWS = 30
 VOTES = 101  # draws that decide on a missing category
 
 Stepped = list[tuple[PosteriorPredictive, Part]]
@@ -389,6 +393,74 @@ class Fit:
             table, membership[table.rows], weights[table.rows], clusters=clusters, n_top=n_top
         )
 
+    def relevance(
+        self,
+        labels: Any = None,
+        *,
+        n_clusters: int | None = None,
+        level: int | None = None,
+        n_top: int | None = None,
+    ) -> Relevance:
+        """Return which columns carry the clusters; see :meth:`sticktree.DFPMixture.relevance`."""
+        options = {"labels": labels, "n_clusters": n_clusters, "level": level}
+        given = [name for name, option in options.items() if option is not None]
+        if len(given) > 1:
+            expected = f"left out where {given[0]} is given"
+            raise ParameterError(given[1], options[given[1]], expected)
+        if n_top is not None:
+            check_integer("n_top", n_top, minimum=1)
+        if labels is not None:
+            codes, _ = coded_labels(labels, self.training.n_rows)
+            _, table = self._data_at_hand()
+            kept = np.flatnonzero(codes[table.rows] != NULL)
+            return find_relevance(table.at(kept), codes[table.rows[kept]][None], n_top=n_top)
+        if not self.posterior.labelled:
+            if given:
+                expected = "left out where no draw has kept the labels of the rows"
+                raise ParameterError(given[0], options[given[0]], expected)
+            return self.relevance(self.labels, n_top=n_top)
+        data, table = self._data_at_hand()
+        partitions, shares, n_draws = self._clusters_of_draws(
+            n_clusters, level, table.values.size, data
+        )
+        return find_relevance(table, partitions, shares, n_draws=n_draws, n_top=n_top)
+
+    def _data_at_hand(self) -> tuple[npt.NDArray[np.int64], ReadableTable]:
+        """Return numbers of data, and these as a table: all, or a sample if not in memory."""
+        training = self.training
+        table = ReadableTable.of(self.columns, *training.at_hand())
+        if not training.in_memory:  # then every row is one datum
+            return table.rows, table
+        return np.arange(training.n_data), table.at(training.rows)
+
+    def _clusters_of_draws(
+        self,
+        n_clusters: int | None,
+        level: int | None,
+        n_cells: int,
+        data: npt.NDArray[np.int64],
+    ) -> tuple[IntArray, FloatArray, int]:
+        """Return the clusters of some data in several draws, how much each counts, how many draws.
+
+        They are branches at a level of the model's draws, or by default branches of all draws that
+        the walk steps in, each in the cluster of the fit that most of its rows are in. At two
+        levels there are two partitions of each draw.
+        """
+        parts, clusters = [part for _, part in self.stepped], self.cut_into(n_clusters).labels
+        if level is not None:
+            parts = [Part(self.posterior.labelled, {self.checked_level(level): 1.0})]
+        affordable = RELEVANCE_CELLS // max(n_cells * sum(len(part.shares) for part in parts), 1)
+        most = min(max(affordable, FEWEST_RELEVANCE_DRAWS), RELEVANCE_DRAWS)
+        found, weights, n_draws = [], [], 0
+        for part in parts:
+            for one, share in part.shares.items():
+                branches = labels_at(part.draws, one, most)
+                of_draws = gathered(branches, clusters) if level is None else branches
+                found.append(of_draws[:, data])
+                weights.append(np.full(len(branches), part.weight * share / len(branches)))
+            n_draws += len(branches)
+        return np.concatenate(found), np.concatenate(weights), n_draws
+
     def _level_of(self, n_clusters: int) -> int:
         """Return the level whose mean number of branches is nearest to ``n_clusters``."""
         depth = self.model.depth
@@ -432,7 +504,9 @@ class Fit:
                 if other != name and draws and draws[0].n_data == training.n_data:
                     numbered = [NumberedDraw(0, k, draw, other) for k, draw in enumerate(draws)]
                     model = selection.models[other]
-                    predictives[other] = PosteriorPredictive(numbered, model, training.data)
+                    predictives[other] = PosteriorPredictive(
+                        numbered, model, training.data, training.factored
+                    )
                     weights[other] = selection.weights[other]
         total = sum(weights.values())
         return Stack({k: w / total for k, w in weights.items()}, predictives, training.scaling)
@@ -501,12 +575,13 @@ class Fit:
             for k, chain in enumerate(self.posterior.chains)
             for number in spread(range(len(chain)), size)
         ]
-        units = self.training.scaling.log_units(self.training.data)
+        training = self.training
+        units = training.scaling.log_units(training.standardised)
 
         def found(predictive: PosteriorPredictive) -> LeaveOneOut:
             return leave_one_out(predictive.leave_one_out()[None] + units)
 
-        own = found(PosteriorPredictive(used, self.model, self.training.data))
+        own = found(PosteriorPredictive(used, self.model, training.data, training.factored))
         if averaging == "best" or self.stacked is None:
             return own
         name, *others = self.stacked.weights
@@ -527,12 +602,14 @@ class Fit:
 
         Without labels, where draws have kept the sums of their leaves, no data are needed.
         """
+        factored = self.training.factored
         training = replace(
             self.training,
             rows=self.training.rows[:0],
             outside=self.training.outside[:0],
             names=None,
             sampled=None,
+            factored=None if factored is None else replace(factored, rows=factored.rows[:0]),
         )
         chains = self.posterior.chains
         if (

@@ -14,6 +14,7 @@ from scipy.cluster.hierarchy import is_valid_linkage
 from sticktree import Tree
 from sticktree.cli import COMMANDS
 from sticktree.cli.runs import RunFolder
+from sticktree.present.findings import Findings
 from tests.cli.conftest import QUICK, read_csv
 
 NAMES = list(COMMANDS)
@@ -57,6 +58,12 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     pandas.read_csv(run.parent / "data.csv").to_parquet(run.parent / "big.parquet")
     rows = [f"{k},{'AB'[k % 2]},{k * k / 10}" for k in range(9)]
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
+    frame = pandas.read_csv(run.parent / "visits.csv", nrows=9)
+    frame = frame.assign(when=pandas.date_range("2021-03-01", periods=9), notes="none", ward=None)
+    frame.to_excel(run.parent / "survey.xlsx", sheet_name="2021", index=False)
+    genes = pandas.DataFrame(np.eye(6, 9))  # three of them always the same
+    genes = genes.assign(sample=list("abcdef"))
+    genes.to_csv(run.parent / "genes.csv", index=False)
     shapes = []
 
     def stop(self, X, sample_weight=None):  # noqa: N803
@@ -66,13 +73,31 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 7
+    assert len(found) == 13
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
+        if "--more-draws" in words:  # there is no run that is finished; see test_going_on.py
+            assert "--more-draws 1000" in " ".join(words)
+            continue
+        if "--quick" in words or "--plan" in words:
+            shutil.rmtree("run", ignore_errors=True)
         code, _, err = told(*words)
-        assert code == 130, err
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (3, 2)]
+        assert code == (0 if "--plan" in words else 130), err
+        if "--quick" in words:
+            shutil.rmtree("run")
+    assert shapes == [
+        (3, 2),
+        (30, 2),
+        (10, 3),
+        (3, 2),
+        (3, 2),
+        (6, 6),
+        (3, 2),
+        (3, 2),
+        (3, 2),
+        (9, 3),
+    ]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)
@@ -176,7 +201,7 @@ def test_gaps_are_filled(run, told):
     [
         ("lange,width (cm)\n1,2\n", [], "lacks column 'länge' (is 'lange' the column 'länge'?)"),
         ("a\n1\n", [], "new.csv lacks columns 'länge', 'width (cm)'"),
-        ("länge,width (cm)\n?,2\n3,4\n", [], "'--missing=?'"),
+        ("länge,width (cm)\nlow,2\n3,4\n", [], "(--missing=low)"),
         ("länge,width (cm)\n1,2\n", ["--level", "4"], "--level must be an integer from 0 to 3"),
         ("länge,width (cm)\n1,2\n", ["-o", "run"], "--output run is a folder: give a file"),
         ("länge,width (cm)\n1,2\n", ["-o", "new.csv"], "--output new.csv exists"),
@@ -224,6 +249,7 @@ def test_exports_can_be_read_back(run, told):
 
     graph = networkx.parse_graphml(told("export", "run", "--format", "graphml")[1])
     assert networkx.is_arborescence(graph)
+    assert Tree.from_nexus(told("export", "run", "--format", "nexus")[1]) == tree
 
 
 def test_branches_without_support_can_be_left_out(run, told):
@@ -248,7 +274,15 @@ def test_files_for_itol_fill_a_folder(run, told):
     tree, fit = folder.tree, folder.estimator.fit_
     code, out, _ = told("export", "run", "--format", "itol", "-o", "itol")
     assert code == 0
-    expected = tree.to_itol(labels=fit.labels[fit.training.fitted_rows])
+    rows = fit.training.fitted_rows
+    table = Findings(fit).table
+    expected = tree.to_itol(
+        labels=fit.labels[rows],
+        annotations={name: [words[i] for i in rows] for name, words in folder.annotations.items()},
+        data=table.values[rows],
+        columns=table.names,
+    )
+    assert {"clusters.txt", "heatmap.txt"} < set(expected)
     written = {path.name: path.read_text() for path in (run.parent / "itol").iterdir()}
     assert written == expected
     assert [Path(line.split()[1]).name for line in out.splitlines()] == list(expected)
@@ -328,6 +362,49 @@ def test_markers_are_those_of_the_model(run, told):
 )
 def test_markers_that_cannot_be(options, message, run, told):
     code, _, err = told("markers", "run", *options)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+
+
+# ---- relevance -----------------------------------------------------------------------------------
+
+
+def test_relevance_is_that_of_the_model(run, told):
+    estimator = RunFolder.open(run).estimator
+    found = estimator.relevance()
+    assert told("relevance", "run", "-o", "r.csv") == (0, "wrote r.csv\n", "")
+    assert (run.parent / "r.csv").read_text("utf-8") == found.to_csv()
+    assert (run / "relevance.csv").read_text("utf-8") == found.to_csv()
+    assert told("relevance", "run")[1] == f"{found}\n"
+    (first,) = read_csv(told("relevance", "run", "--level", "1", "--top", "1", "-o", "-")[1])
+    assert first == next(iter(read_csv(estimator.relevance(level=1).to_csv())))
+    two = told("relevance", "run", "--n-clusters", "2", "-o", "-")[1]
+    assert two == estimator.relevance(n_clusters=2).to_csv()
+
+
+def test_the_summary_names_the_columns_that_carry_the_clusters(run, told):
+    estimator = RunFolder.open(run).estimator
+    first = next(iter(estimator.relevance()))
+    text = told("summary", "run")[1]
+    assert "columns that carry the clusters" in text
+    assert text.splitlines()[-2].startswith(first.column)
+    (line, *_) = json.loads(told("summary", "run", "--json")[1])["relevance"]
+    assert line["column"] == first.column
+    assert line["share"] == pytest.approx(first.share)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--top", "0"], "--top must be an integer of at least 1, got 0"),
+        (["--n-clusters", "31"], "--n-clusters must be at most 30, the number of rows, got 31"),
+        (["--level", "9"], "--level must be an integer from 0 to"),
+        (["--level", "1", "--n-clusters", "2"], "not allowed with argument"),
+    ],
+)
+def test_relevance_that_cannot_be(options, message, run, told):
+    code, _, err = told("relevance", "run", *options)
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
@@ -419,7 +496,8 @@ def test_pictures_are_drawn(run, told):
         assert code == 0, err
     from sticktree.cli.show import KINDS
 
-    files = [run.parent / "figures" / f"{kind}.png" for kind in KINDS]
+    kinds = [kind for kind in KINDS if kind != "loadings"]  # of runs with factors
+    files = [run.parent / "figures" / f"{kind}.png" for kind in kinds]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert out.count("wrote figures") == len(files)
     assert (run.parent / "heatmap.pdf").read_bytes().startswith(b"%PDF")
@@ -433,6 +511,7 @@ def test_pictures_are_drawn(run, told):
     ("options", "message"),
     [
         (["--kind", "heat"], "invalid choice: 'heat'"),
+        (["--kind", "loadings"], "--kind loadings is for runs with factors"),
         (["-o", "tree.gif"], "--output must end in .png, .pdf, .svg, got tree.gif"),
         (["--dpi", "1"], "--dpi must be an integer from 10 to 2400, got 1"),
         (["--columns", "0,1"], "--columns is for --kind density, not dendrogram"),

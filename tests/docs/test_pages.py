@@ -14,6 +14,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("*/*.md"))]
 PUBLIC = [
     "sticktree",
+    "sticktree.anndata",
     "sticktree.datasets",
     "sticktree.metrics",
     "sticktree.peers",

@@ -47,16 +47,19 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "sticktree.run", 1
 RECORD, MODEL, CHECKPOINT, COURSE = "run.json", "model.sticktree", "checkpoint", "course.json"
-NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY = (
+NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY = (
     "tree.nwk",
     "tree.json",
     "nodes.csv",
     "clusters.csv",
     "markers.csv",
+    "relevance.csv",
     "summary.txt",
 )
-FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, SUMMARY)
+FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY)
 """All files of a run that is finished."""
+LOADINGS = "loadings.csv"
+"""A further one, of a run with factors."""
 RESULTS = (
     "model",
     "level",
@@ -65,6 +68,7 @@ RESULTS = (
     "clusters_per_level",
     "agree",
     "convergence",
+    "verdict",
     "r_hat",
     "ess",
     "sampling",
@@ -257,9 +261,17 @@ class RunFolder:
     @property
     def labels(self) -> list[str | None] | None:
         """The class of every row, None where it is missing, if a column gave them."""
-        if self.record["columns"]["label"] is None:
-            return None
-        return [word or None for word in self._words("label")]
+        return next(iter(self.annotations.values()), None)
+
+    @property
+    def annotations(self) -> dict[str, list[str | None]]:
+        """All columns that were given as labels, by their names; the first has the classes."""
+        columns = self.record["columns"]
+        names = columns.get("labels") or [name for name in [columns["label"]] if name is not None]
+        return {
+            name: [word or None for word in self._words(_heading(k, name))]
+            for k, name in enumerate(names)
+        }
 
     @property
     def by_level(self) -> list[npt.NDArray[np.int64]]:
@@ -297,7 +309,7 @@ class RunFolder:
         self._take()
         if not self._made_by:
             self._made_by = self._versions(going_on=record.get("resumed", 0) > 0)
-        for name in FILES[1:]:
+        for name in (*FILES[1:], LOADINGS):
             (self.path / name).unlink(missing_ok=True)
         self._write_record({**record, "status": "running"})
 
@@ -336,7 +348,7 @@ class RunFolder:
         record: Mapping[str, Any],
         *,
         ids: Sequence[str] | None = None,
-        labels: Sequence[str | None] | None = None,
+        labels: Mapping[str, Sequence[str | None]] | None = None,
     ) -> Findings:
         """Write all files, the record as the last, and return what was found."""
         from sticktree import save
@@ -345,8 +357,13 @@ class RunFolder:
         from sticktree.tree.formats import json_pieces
         from sticktree.tree.newick import newick_pieces
 
+        self._take()
+        if not self._made_by:  # a run that was finished gets more draws
+            self._made_by = self._versions(going_on=True)
         safe = bool(record.get("safe_csv", True))
-        found = Findings(estimator.fit_, names=ids, classes=labels)
+        labels = labels or {}
+        classes = next(iter(labels.values()), None)
+        found = Findings(estimator.fit_, names=ids, classes=classes)
         tree = found.tree
         save(estimator, self.path / MODEL)
         write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))
@@ -356,15 +373,20 @@ class RunFolder:
         table = clusters_table(estimator, found.by_level, ids, labels)
         write_pieces(self.path / CLUSTERS, csv_pieces(table, safe))
         found.markers.to_csv(self.path / MARKERS, safe=safe)
+        found.relevance.to_csv(self.path / RELEVANCE, safe=safe)
+        files = list(FILES)
+        if estimator.n_factors_:
+            estimator.loadings_.to_csv(self.path / LOADINGS, safe=safe)
+            files.append(LOADINGS)
         self._write(SUMMARY, summary(found) + "\n")
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}
-        self._write_record({**record, "status": "finished", "result": result, "files": list(FILES)})
+        self._write_record({**record, "status": "finished", "result": result, "files": files})
         return found
 
     def _write_record(self, record: dict[str, Any]) -> None:
-        head = {"format": FORMAT, "version": VERSION, "made_by": self._made_by, "safe_csv": True}
-        text = json.dumps(plain(head | record), indent=1)
+        head = {"format": FORMAT, "version": VERSION, "safe_csv": True}
+        text = json.dumps(plain(head | record | {"made_by": self._made_by}), indent=1)
         self._write(RECORD, text + "\n")
         self.__dict__.pop("record", None)
 
@@ -376,14 +398,16 @@ def clusters_table(
     estimator: DFPMixture,
     by_level: Sequence[Any],
     ids: Sequence[str] | None = None,
-    labels: Sequence[str | None] | None = None,
+    labels: Mapping[str, Sequence[str | None]] | None = None,
 ) -> dict[str, Sequence[Any]]:
-    """Return a table of the rows: their clusters at every level, and how sure they are."""
+    """Return a table of the rows: their clusters at every level, and how sure they are.
+
+    The first of ``labels`` is the column ``label``, further ones have their name behind a colon.
+    """
     columns: dict[str, Sequence[Any]] = {"row": range(len(estimator.labels_))}
     if ids is not None:
         columns["id"] = ids
-    if labels is not None:
-        columns["label"] = ["" if label is None else label for label in labels]
+    columns |= label_columns(labels or {})
     columns["cluster"] = estimator.labels_.tolist()
     columns["confidence"] = [f"{value:.4f}" for value in estimator.confidence_]
     for level, flat in enumerate(by_level, start=1):
@@ -405,6 +429,19 @@ def versions_in(environment: Mapping[str, Any]) -> dict[str, Any]:
     found = {"sticktree": environment.get("sticktree")}
     found |= packages if isinstance(packages, dict) else {}
     return {name: found.get(name) for name in DRAWS_DEPEND_ON}
+
+
+def label_columns(labels: Mapping[str, Sequence[str | None]]) -> dict[str, list[str]]:
+    """Return labels as columns of a table of rows."""
+    return {
+        _heading(k, name): ["" if word is None else word for word in words]
+        for k, (name, words) in enumerate(labels.items())
+    }
+
+
+def _heading(k: int, name: str) -> str:
+    """Return what the k-th label is called in the table of rows."""
+    return "label" if k == 0 else f"label:{name}"
 
 
 def plain(value: Any) -> Any:

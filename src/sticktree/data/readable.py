@@ -68,7 +68,8 @@ class ReadableTable:
                 names[d] += "" if d in columns.joined else f"/{names[trials]}"
         if columns.container == "array":
             names = [f"column {name}" for name in names]
-        kept = [d for d in range(len(columns)) if d not in columns.trials]
+        trials_of_others = set(columns.trials)  # a set, as there may be many columns
+        kept = [d for d in range(len(columns)) if d not in trials_of_others]
         return cls(
             tuple(names[d] for d in kept),
             tuple(columns.declared[d] for d in kept),
@@ -84,9 +85,12 @@ class ReadableTable:
 
     def some(self, rows: npt.NDArray[np.int64]) -> ReadableTable:
         """Return the table of some rows, by their numbers in the fit, in the order given."""
-        where = np.searchsorted(self.rows, rows)
-        trials = {d: of_rows[where] for d, of_rows in self.trials.items()}
-        return replace(self, rows=rows, values=self.values[where], trials=trials)
+        return self.at(np.searchsorted(self.rows, rows))
+
+    def at(self, places: npt.NDArray[np.int64]) -> ReadableTable:
+        """Return the table of some rows, by their places in this one, in the order given."""
+        trials = {d: of_rows[places] for d, of_rows in self.trials.items()}
+        return replace(self, rows=self.rows[places], values=self.values[places], trials=trials)
 
     @cached_property
     def distances(self) -> FloatArray:

@@ -7,8 +7,9 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from sticktree.checks import IntArray, is_integer
+from sticktree.checks import IntArray, check_integer, is_integer
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
@@ -17,7 +18,7 @@ from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
 from sticktree.inference.interrupts import once
-from sticktree.inference.parameters import AUTO, draws_depend_on
+from sticktree.inference.parameters import AUTO, PARAMETERS, draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
 
@@ -65,21 +66,32 @@ class DFPMixture(FittedMixture):
         How finely each column was measured: no cluster is narrower. It is in the user's units.
         Without it a leaf with noise of its own would put a spike on every repeated value. "auto" is
         the smallest gap between distinct values where values repeat, else 0.
+    factors : "auto", int or None, default="auto"
+        Scores that stand for many columns, the rest of which is noise. Where rows are few for the
+        columns, clusters are sought among the scores of some factors, which are estimated first
+        and then taken as known: x = μ + C (U s + U⊥ e), with U orthonormal, s of the mixture and
+        noise e of variance 1. Densities are those of all columns. A number asks for so many.
+        "auto" counts them where there are more than 32 columns and fewer than two rows for each,
+        and takes none elsewhere: with more rows the mixture predicts better without. None or 0 is
+        none. It is for columns that are gaussian or lognormal. See ``factors_``.
     scales : {"per_level", "shared"}, default="per_level"
         Whether the steps of each level have a variance of their own. It is in units of Σ;
         "shared" gives all steps Σ, as in the paper.
     concentration_prior : (float, float), default=(1.0, 1.0)
         Shape and rate of the Gamma prior of c.
-    precision_prior : (float, float), default=(1.0, 0.01)
-        Shape and rate of the Gamma prior of the noise's precision. It is in standardised units. The
-        paper's rate 1 says that clusters are about as wide as all the data; on R15, whose clusters
-        are narrow, it costs 0.02 nats a row, and rates of 0.01 and 0.001 score the same.
-    scale_prior : (float, float), default=(1.0, 10.0)
+    precision_prior : (float, float or None), default=(1.0, None)
+        Shape and rate of the Gamma prior of the noise's precision. It is in standardised units, and
+        for shared noise. With None as the rate, each column has one of its own, which is learned:
+        noise as wide as the data is then as likely as noise far narrower, and columns that tell
+        nothing of the tree cost nothing. (Leaves with their own noise learn how wide it is in any
+        case.) The paper's rate 1 says that clusters are about as wide as all the data.
+    scale_prior : (float, float or None), default=(1.0, None)
         Shape and rate of the Gamma prior of each level's inverse scale. It is in units of the
-        noise. The rate says that steps between levels are wider than the noise. With a rate of 1,
-        levels may shrink to the noise's own width: on six plain blobs chains then disagree (R-hat
-        1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities
-        on R15 and Aggregation are the same or slightly better.
+        noise. The rate says how much wider than the noise the steps between levels are. With None
+        it is 20 over the number of columns, and at most 10: the more columns, the smaller the steps
+        that are still seen. In two columns, with a rate of 1, levels may shrink to the noise's own
+        width: on six plain blobs chains then disagree (R-hat 1.6) and have thirty leaves on
+        average; with 10 it is 1.01, and seven leaves.
     node_prior : (float, float), default=(2.0, 0.5)
         With own noise: shape and rate of the Gamma prior of a step's inverse variance. There is
         such a variance for each level and column.
@@ -154,7 +166,8 @@ class DFPMixture(FittedMixture):
         after time log k / log m, it has k + 1 branches, m being how many groups of rows it joins.
     labels_ : int array, shape (n_samples,)
         The cut of ``cluster_tree_`` into the number of clusters that lasts longest as the walk goes
-        on, numbered in the order of that tree; see :meth:`cluster` for others.
+        on, numbered in the order of that tree; see :meth:`cluster` for others. After
+        :meth:`partial_fit`, of the rows of the last batch.
     n_clusters_ : int
         How many clusters ``labels_`` has.
     number_of_clusters_ : NumberOfClusters
@@ -170,8 +183,7 @@ class DFPMixture(FittedMixture):
     level_ : int
         The level of the draws' trees that the walk steps in most often.
     diagnosis_ : Diagnosis
-        Whether density, clusters and details of the tree are settled; R-hat and effective sample
-        sizes.
+        Whether chains agree on clusters, tree and density; R-hat and effective sample sizes.
     course_ : Course
         How sampling went: looks at the answer, chains that were dropped, whether time ran out.
     n_draws_, n_iter_ : int
@@ -186,6 +198,15 @@ class DFPMixture(FittedMixture):
         What answers about densities, in standardised units.
     columns_ : Columns
         Names and kinds of the columns: print it.
+    factors_ : Factors or None
+        Axes and noise of the factors; None if the fit has none.
+    n_factors_ : int
+        How many there are; 0 if the fit has none.
+    loadings_ : Loadings
+        By how much each column grows with each factor, in the user's units, with the names of the
+        columns: print it, or take ``to_frame()``.
+    factor_scores_ : float array, shape (n_samples, n_factors)
+        The scores that clusters were sought in; see :meth:`factor_scores` for other rows.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array of str
@@ -222,10 +243,11 @@ class DFPMixture(FittedMixture):
         leaf_noise: str = "auto",
         columns: Any = None,
         resolution: Any = "auto",
+        factors: int | str | None = "auto",
         scales: str = "per_level",
         concentration_prior: tuple[float, float] = (1.0, 1.0),
-        precision_prior: tuple[float, float] = (1.0, 0.01),
-        scale_prior: tuple[float, float] = (1.0, 10.0),
+        precision_prior: tuple[float, float | None] = (1.0, None),
+        scale_prior: tuple[float, float | None] = (1.0, None),
         node_prior: tuple[float, float] = (2.0, 0.5),
         discount_prior: tuple[float, float] = (1.0, 1.0),
         standardize: bool = True,
@@ -251,6 +273,7 @@ class DFPMixture(FittedMixture):
         self.leaf_noise = leaf_noise
         self.columns = columns
         self.resolution = resolution
+        self.factors = factors
         self.scales = scales
         self.concentration_prior = concentration_prior
         self.precision_prior = precision_prior
@@ -286,7 +309,7 @@ class DFPMixture(FittedMixture):
         sample_weight : int array, shape (n_samples,), or None, default=None
             How often each row occurs; the same as repeating it.
         """
-        self.fit_ = self._fitted(X, sample_weight, self.algorithm)
+        self.fit_ = self._fitted(X, sample_weight, self.algorithm, self.factors)
         return self
 
     def fit_predict(
@@ -315,7 +338,10 @@ class DFPMixture(FittedMixture):
         that is exact; that their rows never part again is what approximates.
 
         ``posterior_`` then has the draws after this batch, and densities and predictions reflect
-        all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
+        all rows that were ever seen. What there is for each row is for the rows of this batch, in
+        their order, and no others, for they are gone: ``labels_``, ``confidence_``, ``membership_``
+        and the leaves of ``tree_`` and ``cluster_tree_``. :meth:`predict` says of rows of earlier
+        batches, given again, in which of these clusters they are.
         ``stream_`` has a line for every batch; one that is far from what was predicted is warned
         of. If a batch fails or is interrupted, the mixture is as before it.
 
@@ -353,16 +379,25 @@ class DFPMixture(FittedMixture):
         if hasattr(self, "fit_"):
             self.fit_ = with_batch(self, X, n_warmup, n_draws)
         else:
-            self.fit_ = as_first_batch(self._fitted(X, None, "parallel"))
+            if PARAMETERS["factors"].check(self.factors) not in (None, AUTO):
+                raise ParameterError("factors", self.factors, 'None or "auto" with partial_fit')
+            self.fit_ = as_first_batch(self._fitted(X, None, "parallel", factors=None))
         return self
 
-    def _fitted(self, X: Any, sample_weight: Any, algorithm: str) -> Fit:  # noqa: N803
+    def _fitted(
+        self,
+        X: Any,  # noqa: N803
+        sample_weight: Any,
+        algorithm: str,
+        factors: Any,
+    ) -> Fit:
         """Return the fit of the rows of ``X``; go on with the last if ``warm_start`` says so."""
         plan = Plan.of(self.model_parameters() | {"algorithm": algorithm})
         last = self.fit_ if self.warm_start and hasattr(self, "fit_") else None
         if last is not None:
             algorithm = last.training.algorithm
-        training = training_data(self, X, sample_weight, algorithm, last)
+        factors = PARAMETERS["factors"].check(factors)
+        training = training_data(self, X, sample_weight, algorithm, last, factors)
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
         with once(), nullcontext() if checkpoint is None else checkpoint.held():
@@ -375,19 +410,61 @@ class DFPMixture(FittedMixture):
         fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
         if not sampled.finished:
             self.fit_ = fit  # Ctrl-C once more, while it is summarised, leaves it at that
-            warn_caller(
-                f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go "
-                "on",
-                ConvergenceWarning,
+        return _concluded(fit, plan)
+
+    def more_draws(self, n_draws: int) -> Self:
+        """Let the chains of the fit go on, and add their draws to those that there are.
+
+        The draws are those that longer chains would have made. All answers are then from all of
+        them.
+
+        Parameters
+        ----------
+        n_draws : int
+            How many draws to add to each chain.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DPMixture
+        >>> X = np.random.default_rng(0).normal(size=(20, 2))
+        >>> mixture = DPMixture(n_chains=2, n_warmup=50, n_draws=50, random_state=0).fit(X)
+        >>> mixture.more_draws(100).n_draws_
+        150
+        """
+        check_is_fitted(self)
+        check_integer("n_draws", n_draws, minimum=1)
+        last: Fit = self.fit_
+        if not last.training.in_memory:
+            raise ValueError(
+                "more_draws is for rows in memory, got a fit to rows that are elsewhere: set "
+                "warm_start=True and fit to them again"
             )
-        fit = fit.summarised(progress=plan.progress)
-        if fit.diagnosis.verdict().agreement == "disagree":
-            warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
-        return fit
+        algorithm = last.training.algorithm
+        asked = {"algorithm": algorithm, "n_draws": n_draws}
+        plan = Plan.of(self.model_parameters() | asked)
+        with once():
+            sampled = continue_sampling(last.sampled, last.training, plan, None)
+        fit = Fit(last.training, sampled, last.asked_level, last.parameters, last.stream)
+        self.fit_ = _concluded(fit, plan)
+        return self
 
     def model_parameters(self) -> dict[str, Any]:
         """Return the parameters of a :class:`DFPMixture`; presets have them without naming them."""
         return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
+
+
+def _concluded(fit: Fit, plan: Plan) -> Fit:
+    """Return a fit with its summaries, and warn of what is wrong with it."""
+    if not fit.sampled.finished:
+        warn_caller(
+            f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go on",
+            ConvergenceWarning,
+        )
+    fit = fit.summarised(progress=plan.progress)
+    if fit.diagnosis.verdict().agreement == "disagree":
+        warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
+    return fit
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
@@ -413,6 +490,8 @@ def _checkpoint(
         )
     if estimator.n_draws == AUTO:  # its chains go on from those that chose the model
         parameters = parameters | {"n_draws": repr(AUTO)}
+    if training.factors is None:  # whether none were wanted or none found: as in older checkpoints
+        parameters = {name: text for name, text in parameters.items() if name != "factors"}
     checkpoint = Checkpoint(estimator.checkpoint, training, parameters)
     checkpoint.exists()
     return checkpoint

@@ -57,7 +57,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
     with one_thread():
         scored = score_batch(x, last.posterior.predictive, scaling)
         runs = _followed(last, training, workers)
-        with watching(estimator.progress, len(runs), schedule) as watch:
+        with watching(estimator.progress, runs, schedule) as watch:
             finished = sample(runs, schedule, workers.n_jobs, watch)
     if not finished:
         raise KeyboardInterrupt("interrupted: the batch was not taken in")
@@ -99,6 +99,11 @@ def _check_stream(estimator: Any, last: Fit) -> None:
     if others:
         raise ValueError(
             f"partial_fit is for gaussian and lognormal columns only, got {', '.join(others)}"
+        )
+    if last.training.factors is not None:
+        raise ValueError(
+            f"partial_fit must follow a fit without factors, got {last.training.factors.n_factors} "
+            "of them: they were estimated from the rows of the fit; fit with factors=None"
         )
     if not last.training.in_memory:
         raise ValueError(

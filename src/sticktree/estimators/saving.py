@@ -194,8 +194,10 @@ def _with_fit(estimator: DFPMixture, fit: Fit, summaries: dict[str, Any]) -> DFP
 
 
 def _estimator(name: str, attributes: dict[str, Any]) -> DFPMixture:
-    # Files that were written before models were averaged answer as they did then.
+    # Files that were written before models were averaged, and before there were factors, answer as
+    # they did then.
     estimator = ESTIMATORS[name](averaging="best")
+    estimator.factors = None
     for key, value in attributes.items():
         if key not in vars(estimator) and key not in FITTED:
             raise ValueError(f"an estimator has no attribute {key!r}")

@@ -90,6 +90,15 @@ def _whole_or_auto(minimum: int) -> Allowed:
     return Allowed('"auto" or int', check, "whole", word=AUTO)
 
 
+def _check_factors(name: str, value: Any) -> int | str | None:
+    """Return a number of factors, "auto", or None for none, as which 0 is understood too."""
+    if value is None or (isinstance(value, str) and value == AUTO):
+        return value
+    if not is_integer(value) or value < 0:
+        raise ParameterError(name, value, 'None, "auto" or an integer of at least 0')
+    return int(value) or None
+
+
 def _flag(*, optional: bool = False) -> Allowed:
     def check(name: str, value: Any) -> bool | None:
         if optional and value is None:
@@ -107,6 +116,18 @@ def _check_pair(name: str, value: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise ParameterError(name, value, "two numbers greater than 0") from None
     return check_positive(f"{name}[0]", first), check_positive(f"{name}[1]", second)
+
+
+def _check_open_pair(name: str, value: Any) -> tuple[float, float | None]:
+    """Return two numbers, the second of which may be left open."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        expected = "two numbers greater than 0, the second of which may be None"
+        raise ParameterError(name, value, expected) from None
+    if second is None:
+        return check_positive(f"{name}[0]", first), None
+    return _check_pair(name, value)
 
 
 def _check_divergence(name: str, value: Any) -> Any:
@@ -171,7 +192,9 @@ SECONDS = Allowed(
     lambda name, value: None if value is None else check_positive(name, value),
     "number",
 )
+FACTORS = Allowed('"auto", int or None', _check_factors, "whole", word=AUTO)
 PAIR = Allowed("(float, float)", _check_pair)
+OPEN_PAIR = Allowed("(float, float or None)", _check_open_pair)
 PATH = Allowed("path or None", _check_path)
 
 # ---- the table ---------------------------------------------------------------------------------
@@ -243,13 +266,16 @@ PARAMETERS = {parameter.name: parameter for parameter in (
     Parameter("resolution", "auto", RESOLUTION,
               "how finely each column was measured: no cluster is narrower", "resolution", "R",
               "auto: the smallest gap where values repeat"),
+    Parameter("factors", "auto", FACTORS,
+              "scores that stand for many columns, the rest of which is noise", "factors", "Q",
+              "auto: counted where rows are few for the columns; 0 is none"),
     Parameter("scales", "per_level", _one_of("per_level", "shared"),
               "whether the steps of each level have a variance of their own", "scales"),
     Parameter("concentration_prior", (1.0, 1.0), PAIR,
               "shape and rate of the Gamma prior of c"),
-    Parameter("precision_prior", (1.0, 0.01), PAIR,
+    Parameter("precision_prior", (1.0, None), OPEN_PAIR,
               "shape and rate of the Gamma prior of the noise's precision"),
-    Parameter("scale_prior", (1.0, 10.0), PAIR,
+    Parameter("scale_prior", (1.0, None), OPEN_PAIR,
               "shape and rate of the Gamma prior of each level's inverse scale"),
     Parameter("node_prior", (2.0, 0.5), PAIR,
               "with own noise: shape and rate of the Gamma prior of a step's inverse variance"),

@@ -130,12 +130,17 @@ class Checkpoint:
         said += [f"a number as {name}" for name in mine if name not in found]
         return f" ({', '.join(said)})"
 
-    def begin(self, chosen: str | None = None) -> None:
-        """Write what is run, and the name of the model that was chosen."""
+    def begin(self, chosen: str | None = None, *, in_haste: bool = False) -> None:
+        """Write what is run, and the name of the model that was chosen, perhaps in haste."""
         self.folder.mkdir(parents=True, exist_ok=True)
         for path in (self.folder / COURSE, *self.folder.glob("chain-*.npz")):
             path.unlink(missing_ok=True)  # of another run
-        self._write(RUN, self.header | {"chosen": chosen, MADE_BY: [versions()]})
+        said = {"chosen": chosen, "in_haste": in_haste, MADE_BY: [versions()]}
+        self._write(RUN, self.header | said)
+
+    def in_haste(self) -> bool:
+        """Return whether the model was chosen before the comparison was over."""
+        return self._description().get("in_haste") is True
 
     def chosen(self) -> str | None:
         """Return the name of the model that was chosen; older runs have not kept it."""

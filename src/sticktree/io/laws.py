@@ -62,6 +62,7 @@ DRAW = {
     "scales": Entry(("levels and root",), "positive"),
     "factor": Entry(("form",)),
     "noise": Entry((), "positive"),
+    "rates": Entry(("rates",), "positive"),
     "imputed": Entry(("gaps",)),
     # own noise
     "phi": Entry(("inner", "coordinates")),
@@ -83,7 +84,8 @@ CHAIN = {
     "imputed": Entry(("gaps",)),
     # shared noise
     "total": Entry(("nodes", "columns"), "any"),
-    "factor": Entry(("columns", "columns")),
+    "factor": Entry(None),  # of which older ones are matrices in any form
+    "rates": Entry(("rates",), "positive"),
     "slots": Entry(("leaves",), "at least 0", "i"),
     "products": Entry(("columns", "columns")),
     # own noise
@@ -139,6 +141,7 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
         "coordinates": (sum(map(_width, columns)) if model.leaf_noise == "own" else n_columns,),
         "together": (together,),
         "form": form[model.covariance_type],
+        "rates": (1 if model.covariance_type == "spherical" else n_columns,),
         "second": second,
         "other sums": (others,),
         "gaps": (n_gaps,),

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.data import Columns
+from sticktree.data.factors import Factored, Factors
 from sticktree.data.scaling import Scaling
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
@@ -66,6 +67,8 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Course,
             Cut,
             Diagnosis,
+            Factored,
+            Factors,
             Lasting,
             LeaveOneOut,
             Look,

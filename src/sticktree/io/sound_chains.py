@@ -60,6 +60,9 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
             check_shape(name, array.shape, CHAIN[name], here)
     _needed(found["words"].any(), "random numbers that are all zero never change")
     _needed(not sizes["gaps"][0] or "imputed" in found, "a chain lacks imputed")
+    if model.leaf_noise == "shared":
+        _needed(found["factor"].shape[:1] == sizes["columns"], "factor is of other columns")
+        _needed(not model.learns_rates or "rates" in found, "a chain lacks rates")
     _check_numbers(found, model)
     if model.leaf_noise == "own":
         _check_form(found["sizes"], model, full=sizes["together"][0] > 0)
@@ -91,7 +94,7 @@ def _check_numbers(found: Arrays, model: Model) -> None:
     if model.leaf_noise == "shared":
         _needed(scalars.size > 2 and scalars[2] == model.noise, "the noise is not the model's")
         _check_scales(levels)
-        _check_invertible("factor", found["factor"])
+        _check_factor(found["factor"], found["factor"].shape[:1], model)
     elif found["psi"].size:
         psi = found["psi"]
         _needed(np.allclose(psi, psi.T, rtol=1e-6, atol=0.0), "psi is not symmetric")
@@ -118,9 +121,14 @@ def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
     _needed(right, "the covariance of the leaves is of another form")
 
 
-def _check_invertible(name: str, matrix: npt.NDArray[Any]) -> None:
-    sign, size = np.linalg.slogdet(matrix)
-    _needed(sign != 0 and np.isfinite(size), f"{name} is singular")
+def _check_factor(factor: npt.NDArray[Any], size: tuple[int, ...], model: Model) -> None:
+    """Check that A is a matrix that has an inverse, or the diagonal of one."""
+    if factor.ndim == 1:
+        _needed(model.covariance_type != "full" and (factor != 0).all(), "factor is singular")
+        return
+    _needed(factor.shape == 2 * size, f"factor has the shape {factor.shape}")
+    sign, volume = np.linalg.slogdet(factor)
+    _needed(sign != 0 and np.isfinite(volume), "factor is singular")
 
 
 class _Links:

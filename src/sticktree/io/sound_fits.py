@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.data import Columns
+from sticktree.data.factors import Factored
 from sticktree.data.training import TrainingData
 from sticktree.engine.own.kinds import KINDS, LIKELIHOODS
 from sticktree.fit import Fit
@@ -27,6 +28,7 @@ PRIORS = (
     "scale_prior",
     "discount_prior",
     "node_prior",
+    "rate_prior",
 )
 
 
@@ -72,13 +74,14 @@ def _check_sampled(sampled: Sampled, training: TrainingData) -> None:
 
 def check_model(model: Model, training: TrainingData) -> None:
     """Raise unless a model could be one of these rows."""
-    n_columns = len(training.scaling.columns)
+    n_columns = training.data.shape[1]
     shape = model.shape
     _needed(shape.ndim == 1 and shape.size >= 1, "a model has no levels")
     _needed(shape.dtype == np.float64, "the shape of levels is no number")
     _needed(np.isfinite(shape).all() and (shape > 0).all(), "the shape of a level is not positive")
     for name in PRIORS:
-        _needed(all(0 < x < np.inf for x in getattr(model, name)), f"{name} is not positive")
+        known = [x for x in getattr(model, name) if x is not None]  # else it is learned
+        _needed(all(0 < x < np.inf for x in known), f"{name} is not positive")
     _needed(0 < model.psi < np.inf, "psi is not positive")
     c, d = model.concentration, model.discount
     _needed(c is None or 0 < c < np.inf, f"the concentration is {c}")
@@ -91,6 +94,11 @@ def check_model(model: Model, training: TrainingData) -> None:
         _needed(columns.is_continuous.all(), "a model of other columns than there are")
         return
     _needed(len(model.columns) == n_columns, "a model has other columns")
+    if training.factored is not None:
+        kinds = {(column.kind, column.n_categories, column.trials) for column in model.columns}
+        _needed(kinds == {("gaussian", 1, NULL)}, "scores are of another kind")
+        _needed(all(0 <= column.floor < np.inf for column in model.columns), "floors of scores")
+        return
     for k, (column, kind, n) in enumerate(
         zip(model.columns, columns.kinds, columns.n_categories, strict=True)
     ):
@@ -111,11 +119,13 @@ def check_rows(training: TrainingData) -> None:
         array = getattr(scaling, name)
         _needed(array.shape == (n_columns,) and np.isfinite(array).all(), f"{name} of the columns")
     _needed((scaling.spread > 0).all(), "the spread of a column is not positive")
-    for name in ("data", "outside"):
+    for name in ("standardised", "outside"):
         array = getattr(training, name)
         _needed(array.ndim == 2 and array.shape[1] == n_columns, f"{name} has other columns")
         _needed(array.dtype == np.float64, f"{name} holds {array.dtype}")
         _check_values(array, scaling.columns)
+    if training.factored is not None:
+        _check_factored(training.factored, training.data)
     rows, n_outside = training.rows, len(training.outside)
     _needed(rows.ndim == 1 and rows.size > 0 and rows.dtype == np.int64, "there are no rows")
     if training.sampled is None:
@@ -132,6 +142,24 @@ def check_rows(training: TrainingData) -> None:
     _needed(rows.max() < n_distinct + n_outside, "a row of the table is missing")
     n_rows = n_distinct + n_outside
     _needed(training.names is None or len(training.names) == n_rows, "there are names of others")
+
+
+def _check_factored(factored: Factored, scores: npt.NDArray[Any]) -> None:
+    """Check that scores and factors are of the same rows and columns."""
+    factors, (n_rows, n_columns) = factored.factors, factored.rows.shape
+    _needed(factors.axes.ndim == 2 and len(factors.axes) == n_columns, "factors of other columns")
+    n_factors = factors.axes.shape[1]
+    shapes = {"centre": n_columns, "noise": n_columns, "variance": n_factors}
+    shapes["shrinkage"] = n_factors
+    for name, size in shapes.items():
+        array = getattr(factors, name)
+        _needed(array.shape == (size,) and np.isfinite(array).all(), f"{name} of the factors")
+    _needed(np.isfinite(factors.axes).all(), "axes of the factors")
+    _needed((factors.noise > 0).all() and (factors.variance > 0).all(), "factors have no noise")
+    _needed(scores.shape == (n_rows, n_factors), "scores of other rows")
+    _needed(scores.dtype == np.float64 and not np.isinf(scores).any(), "a score is infinite")
+    _needed(factored.log_rest.shape == factored.marks.shape == (n_rows,), "scores of other rows")
+    _needed(not np.isnan(factored.log_rest).any(), "a density is no number")
 
 
 def _check_columns(columns: Columns) -> None:

@@ -7,6 +7,7 @@ class keeps what it shows and draws it with ``plot``; ``from_estimator`` makes i
 from sticktree.plotting.columns import HeatmapAxes
 from sticktree.plotting.density import DensityDisplay, figure_density, plot_density
 from sticktree.plotting.heatmap import HeatmapDisplay, plot_heatmap
+from sticktree.plotting.loadings import LoadingsDisplay, plot_loadings
 from sticktree.plotting.markers import MarkersDisplay, plot_markers
 from sticktree.plotting.posterior import (
     CoclusteringDisplay,
@@ -21,6 +22,7 @@ from sticktree.plotting.processes import (
     plot_sticks,
     plot_tree,
 )
+from sticktree.plotting.relevance import RelevanceDisplay, plot_relevance
 from sticktree.plotting.scatter import ScatterDisplay, plot_scatter
 from sticktree.plotting.traces import StreamDisplay, TracesDisplay, plot_stream, plot_traces
 from sticktree.plotting.trees import DendrogramDisplay, IcicleDisplay, plot_dendrogram, plot_icicle
@@ -33,7 +35,9 @@ __all__ = [
     "HeatmapDisplay",
     "IcicleDisplay",
     "LeavesPerLevelDisplay",
+    "LoadingsDisplay",
     "MarkersDisplay",
+    "RelevanceDisplay",
     "ScatterDisplay",
     "StreamDisplay",
     "TracesDisplay",
@@ -47,7 +51,9 @@ __all__ = [
     "plot_heatmap",
     "plot_icicle",
     "plot_leaves_per_level",
+    "plot_loadings",
     "plot_markers",
+    "plot_relevance",
     "plot_scatter",
     "plot_sticks",
     "plot_stream",

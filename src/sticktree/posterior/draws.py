@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from sticktree.posterior.convergence import convergence
 from sticktree.posterior.cutting import Lasting
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import Settled, settled
+from sticktree.posterior.verdict import Agreement, Verdict, judged
 
 R_HAT_LIMIT = 1.05
 """The largest R-hat of chains that agree."""
@@ -35,6 +36,15 @@ ENTRIES = {
     "scales": "scale of level {}",
     "hyper": "hyper-parameter {} of the leaves",
 }
+
+
+ENTRY_DIMENSIONS = {
+    "nodes": ("level",),
+    "scales": ("level",),
+    "variance": ("level", "column"),
+    "hyper": ("hyper_parameter", "column"),
+}
+"""What is counted by the entries of scalars that have several."""
 
 
 class Posterior:
@@ -72,7 +82,7 @@ class Posterior:
             for k, chain in enumerate(self.chains)
             for number, draw in enumerate(chain)
         ]
-        return PosteriorPredictive(numbered, self.model, self.training.data)
+        return PosteriorPredictive(numbered, self.model, self.training.data, self.training.factored)
 
     @property
     def n_chains(self) -> int:
@@ -105,8 +115,12 @@ class Posterior:
 
     def __repr__(self) -> str:
         """Return the numbers of chains and draws, and their size."""
-        size = f"{self.nbytes_per_draw:,.0f} bytes each" if len(self) else "none yet"
-        return f"Posterior(n_chains={self.n_chains}, n_draws={self.n_draws}, {size})"
+        chains = f"{self.n_chains} chain" + "s" * (self.n_chains != 1)
+        if not len(self):
+            return f"Posterior({chains}, no draws yet)"
+        draws = f"{self.n_draws:,} draw" + "s" * (self.n_draws != 1)
+        size = f"{self.nbytes_per_draw:,.0f} bytes a draw"
+        return f"Posterior({chains} of {draws}, trees of {self.depth} levels, {size})"
 
     def scalars(self) -> dict[str, npt.NDArray[Any]]:
         """Return label-free numbers of every draw, each of shape (n_chains, n_draws, …).
@@ -168,50 +182,51 @@ class Posterior:
         return np.array([draw.tree.cut(level) for draw in self.labelled])
 
     def to_arviz(self) -> Any:
-        """Return the scalars as ArviZ's DataTree (needs arviz-base)."""
+        """Return the scalars as ArviZ's DataTree (needs arviz-base).
+
+        Dimensions are called by what they count: levels from 1, columns by their names.
+        """
         try:
             from arviz_base import from_dict
         except ImportError:
             raise ImportError(
                 "to_arviz needs arviz-base: install it with `pip install sticktree[arviz]`"
             ) from None
-        return from_dict({"posterior": self.scalars()})
+        scalars = self.scalars()
+        dims = {name: self._dimensions(name, values.shape[2:]) for name, values in scalars.items()}
+        coords = {dim: labels for known in dims.values() for dim, labels in known.items() if labels}
+        return from_dict(
+            {"posterior": scalars},
+            dims={name: list(known) for name, known in dims.items() if known},
+            coords=coords,
+        )
+
+    def _dimensions(self, name: str, shape: tuple[int, ...]) -> dict[str, list[Any]]:
+        """Return what the entries of a scalar are, dimension by dimension, and how they are called.
+
+        Without labels they are counted from 0.
+        """
+        columns = [] if self.training is None else list(self.training.scaling.columns.names)
+        named: dict[str, list[Any]] = {
+            "level": list(range(1, self.depth + 1)),
+            "column": list(map(str, columns)),
+            "hyper_parameter": ["kappa", "shape", "scale"],
+        }
+        result: dict[str, list[Any]] = {}
+        for dim, size in zip(
+            ENTRY_DIMENSIONS.get(name, ("entry", "second_entry")), shape, strict=False
+        ):
+            fits = len(named.get(dim, [])) == size and len(set(named[dim])) == size
+            # Kinds with several coordinates a column, and levels of other models, are counted.
+            result[dim if fits else f"{name}_{dim}"] = named[dim] if fits else []
+        return result
 
 
 class ConvergenceWarning(UserWarning):
     """The chains of a fit do not agree."""
 
 
-Agreement = Literal["agree", "nearly agree", "disagree", "cannot tell"]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the chains of a fit agree on the answer.
-
-    Attributes
-    ----------
-    agreement : {"agree", "nearly agree", "disagree", "cannot tell"}
-        Chains that differ only in details of the tree, or in the densities of single rows, nearly
-        agree; those that differ in the mean density or in the clusters disagree. "cannot tell" is
-        for a single chain, or too few draws.
-    tone : {"good", "doubtful", "bad"}
-        Whether to trust the fit: good if density and clusters are settled, bad if neither is.
-    text : str
-        The same in words, with the figures behind it.
-    density, clusters, details : bool or None
-        Whether each is settled; None if that cannot be told.
-    """
-
-    agreement: Agreement
-    tone: Literal["good", "doubtful", "bad"]
-    text: str
-    density: bool | None = None
-    clusters: bool | None = None
-    details: bool | None = None
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Whether the answer is settled; R-hat and effective sample size of every scalar that varies.
 
@@ -227,8 +242,25 @@ class Diagnosis:
     ess: dict[str, float]
     settled: Settled | None = None
 
+    def __repr__(self) -> str:
+        """Return the verdict, and the scalar that is worst."""
+        judged = self.verdict()
+        text = f"Diagnosis({judged.agreement}: {judged.text}"
+        if self.r_hat:
+            worst = max(self.r_hat, key=lambda name: self.r_hat[name])
+            fewest = min(self.ess, key=lambda name: self.ess[name])
+            text += (
+                f" Largest R-hat {r_hat_text(self.r_hat[worst])}: {scalar_name(worst)}; fewest "
+                f"effective draws {self.ess[fewest]:,.0f}: {scalar_name(fewest)}."
+            )
+        return text + ")"
+
+    def _repr_html_(self) -> str:
+        """Return how it looks in a notebook."""
+        return html("diagnosis", self)
+
     def verdict(self) -> Verdict:
-        """Judge whether density, clusters and details of the tree are settled.
+        """Judge whether chains agree on the clusters, on the tree and on the density.
 
         R-hats have no say: chains may differ in a hyper-parameter and give the same answer.
 
@@ -237,44 +269,24 @@ class Diagnosis:
         >>> from sticktree.posterior.draws import Diagnosis
         >>> from sticktree.posterior.settled import Settled
         >>> found = Settled(4, 0.001, 0.05, 0.02, 0.98, 1.0, 0.89)
-        >>> judged = Diagnosis({}, {}, found).verdict()
-        >>> judged.agreement, judged.density, judged.clusters, judged.details
-        ('nearly agree', True, True, False)
+        >>> [(part.about, part.answer) for part in Diagnosis({}, {}, found).verdict().parts]
+        [('clusters', 'yes'), ('tree', 'nearly'), ('density', 'yes')]
         """
-        found = self.settled
-        if found is None or (found.density is None and found.clusters is None):
-            text = (
-                "Whether the answer is settled cannot be told: there are too few draws. Fit with "
-                "more to find out."
-            )
-            return Verdict("cannot tell", "doubtful", text)
-        parts = found.density, found.clusters, found.details
-        text = found.words()
-        if found.n_chains < 2:
-            tone: Literal["doubtful", "bad"] = "bad" if False in parts[:2] else "doubtful"
-            text += " One chain alone cannot tell whether others would find the same: run several."
-            return Verdict("cannot tell", tone, text, *parts)
-        if False in parts[:2]:
-            one = parts[:2].count(False) == 1
-            return Verdict("disagree", "doubtful" if one else "bad", text, *parts)
-        nearly = False in (found.rows, found.details)
-        return Verdict("nearly agree" if nearly else "agree", "good", text, *parts)
+        return judged(self.settled)
 
     def advice(self) -> str | None:
         """Return what :meth:`verdict` says and what to do, or None if the chains agree."""
-        judged = self.verdict()
-        if judged.agreement == "agree":
+        found = self.verdict()
+        if found.agreement == "agree":
             return None
-        if judged.agreement == "disagree":
+        if found.agreement == "disagree":
             return (
-                f"{judged.text} Use more chains (n_chains), which help where each finds something "
-                "else, or longer ones (n_warmup, n_draws); warm_start=True goes on with these"
+                f"{found.text} More chains (n_chains) help where each finds something else, longer "
+                "ones (n_warmup, n_draws) where they are short; more_draws() goes on with these"
             )
-        if judged.agreement == "nearly agree":
-            if judged.details is False:
-                return f"{judged.text} Rely on branches that have support: tree_.collapsed(0.5)"
-            return f"{judged.text} Use more chains (n_chains) if densities of single rows matter"
-        return judged.text
+        if found.tree is False or any("support" in advice for advice in found.advice()):
+            return f"{found.text} tree_.collapsed(0.5) has the branches that have support"
+        return found.text
 
 
 def diagnose(posterior: Posterior, lasting: Lasting | None = None) -> Diagnosis:

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray
+from sticktree.data.factors import Factored
 from sticktree.engine import engine_of
 from sticktree.engine.chain import Predictive
 from sticktree.engine.draw import Draw
 from sticktree.errors import warn_caller
 from sticktree.model import Model
 from sticktree.posterior.clusterings import spread
+from sticktree.posterior.factored import over_columns
 
 MOST_NAMED = 5  # draws that a warning names
 FAINTEST = -1e300  # stands for a log density that underflows
@@ -56,12 +58,20 @@ class PosteriorPredictive:
     model : Model
         The model they are of.
     data : float array, shape (N, D)
-        The standardised data; draws that have kept the sums of their leaves need none.
+        The data as the engine has them; draws that have kept the sums of their leaves need none.
+    factored : Factored or None
+        What makes all columns of a table of the data, where these are scores.
     """
 
     draws: Sequence[NumberedDraw]
     model: Model
     data: FloatArray
+    factored: Factored | None = None
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the rows that it answers about."""
+        return self.data.shape[1] if self.factored is None else self.factored.factors.n_columns
 
     @property
     def models(self) -> list[Model]:
@@ -72,16 +82,17 @@ class PosteriorPredictive:
     def labelled(self) -> PosteriorPredictive:
         """The mixture of those draws that have kept where each row sits."""
         kept = [numbered for numbered in self.draws if numbered.draw.labelled]
-        return PosteriorPredictive(kept, self.model, self.data)
+        return replace(self, draws=kept)
 
     def thinned(self, most: int) -> PosteriorPredictive:
         """Return the mixture of at most ``most`` draws, spread evenly."""
-        return PosteriorPredictive(spread(self.draws, most), self.model, self.data)
+        return replace(self, draws=spread(self.draws, most))
 
     def each(self) -> Iterator[Predictive]:
         """Yield the predictive distribution of every draw; each is valid until the next."""
         draws = [numbered.draw for numbered in self.draws]
-        yield from engine_of(self.model).predictives(draws, self.data, self.model)
+        each = engine_of(self.model).predictives(draws, self.data, self.model)
+        yield from each if self.factored is None else over_columns(each, self.factored)
 
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log of the mean over draws of the predictive density of every row of ``x``.
@@ -121,13 +132,13 @@ class PosteriorPredictive:
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` rows, each from the predictive distribution of a draw chosen at random."""
         left, left_out, wanted = list(self.draws), list[NumberedDraw](), n
-        rows = [np.empty((0, self.data.shape[1]))]
+        rows = [np.empty((0, self.n_columns))]
         while wanted:
             if not left:
                 raise _no_sound_draw(len(self.draws))
             which = np.sort(rng.integers(len(left), size=wanted))
             chosen, counts = np.unique(which, return_counts=True)
-            asked = _Asked(PosteriorPredictive([left[k] for k in chosen], self.model, self.data))
+            asked = _Asked(replace(self, draws=[left[k] for k in chosen]))
             wanted = 0
             with _quietly():
                 for predictive, count in zip(asked.each(), counts.tolist(), strict=True):
@@ -251,7 +262,7 @@ class _Asked:
 
     def leave_out_unless_sound(self, predictive: Predictive) -> bool:
         """Return whether the present draw has a finite density; leave it out if not."""
-        middle = np.zeros((1, self.predictive.data.shape[1]))
+        middle = np.zeros((1, self.predictive.n_columns))
         sound = bool(np.isfinite(predictive.log_density(middle)).all())
         if not sound:
             self.left_out.append(self.numbered)

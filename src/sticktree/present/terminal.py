@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sticktree.posterior.parting import least_rows
+from sticktree.present.agreement import verdict_text
 from sticktree.present.findings import Findings
 from sticktree.present.table import SUPPORT_MEANINGS, many, shortened
 from sticktree.processes.mass_tree import MassTree
@@ -49,13 +50,13 @@ def head(found: Findings) -> str:
         found.sizes_in_words,
         found.stream,
         found.course,
-        found.verdict.text,
     ]
-    return "\n".join(line for text in lines for line in textwrap.wrap(text, WIDTH))
+    wrapped = [line for text in lines for line in textwrap.wrap(text, WIDTH)]
+    return "\n".join([*wrapped, verdict_text(found.verdict)])
 
 
 def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
-    """Return everything: words, tree and table of clusters.
+    """Return everything: words, tree, table of clusters, and the columns that carry them.
 
     Parameters
     ----------
@@ -64,9 +65,9 @@ def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
     cluster_tree : Tree, optional
         The tree of the clusters, to be drawn in place of the consensus tree.
     """
-    if cluster_tree is None:
-        return "\n\n".join([head(found), drawing(found.tree), _table(found)])
-    return "\n\n".join([head(found), cluster_drawing(cluster_tree), _table(found)])
+    drawn = drawing(found.tree) if cluster_tree is None else cluster_drawing(cluster_tree)
+    parts = [head(found), drawn, _table(found), _carrying(found)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def cluster_drawing(tree: Tree) -> str:
@@ -147,6 +148,19 @@ def _table(found: Findings) -> str:
         n_rows = sum(cluster.n_rows for cluster in rest)
         texts.append(f"… {many(len(rest), 'more cluster')} with {many(n_rows, 'row')}")
     return "\n".join(texts)
+
+
+def _carrying(found: Findings) -> str:
+    """Return the few columns that carry the clusters most; nothing where there are no clusters."""
+    carrying = found.carrying
+    if carrying is None:
+        return ""
+    words = "columns that carry the clusters: the share of their variance that is between clusters"
+    lines = [*textwrap.wrap(words, WIDTH), "", str(carrying)]
+    n_more = len(carrying.columns) - len(carrying)
+    if n_more:
+        lines.append(f"… {many(n_more, 'more column')}")
+    return "\n".join(lines)
 
 
 def _commonest(classes: dict[str, int]) -> str:
