@@ -58,7 +58,14 @@ def _until_it_ends(area, seed, first, last, corpus, ends, failures):
     if process.returncode == 0:
         return last
     ends["CRASHED"] += 1
-    failures.append((area, seed, at, f"exit code {process.returncode}\n{text[-3000:]}"))
+    failures.append(
+        (
+            area,
+            seed,
+            at,
+            f"exit code {process.returncode}\n{text.partition('Extension modules')[0][-3000:]}",
+        )
+    )
     return at + 1
 
 

@@ -100,6 +100,19 @@ def test_links_of_a_chain_are_those_of_a_tree(content, tmp_path, field, value):
     refused(tmp_path / "it", changed(content, "chain_nodes", change))
 
 
+def test_categories_have_no_units(fitted, tmp_path):
+    # New rows were looked for in a table of categories, 1e8 places beyond its end.
+    path = tmp_path / "it"
+    sticktree.save(fitted("mixed")[0], path)
+    members = members_of(path.read_bytes())
+    scaling = json.loads(members["document.json"])["training"]["TrainingData"]["scaling"]
+    for name in ("centre", "spread"):
+        member = f"arrays/{scaling['Scaling'][name]['array']}.npy"
+        array = np.load(io.BytesIO(members[member]))
+        array[4] = 1e8
+        assert "has units" in refused(path, zipped(members | {member: npy(array)}))
+
+
 def test_member_that_says_it_is_huge_is_refused_before_room_is_made(content, tmp_path):
     members = members_of(content)
     text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }\n"
@@ -149,15 +162,15 @@ def test_unknown_parameters_of_draws_are_read_if_they_are_numbers(fitted):
     mixture, _, _ = fitted("shared")
     draws = mixture.fit_.sampled.runs[0].draws
     for draw in draws:
-        draw.parameters["rates"] = np.ones((2, 3))
+        draw.parameters["sparkles"] = np.ones((2, 3))
     packed = pack_draws(draws)
     check_packed(packed)
     check_draws(draws, mixture.fit_.model, _sizes(mixture))
-    packed["draw_values_rates"][0] = np.nan
-    with pytest.raises(ValueError, match="rates has entries"):
+    packed["draw_values_sparkles"][0] = np.nan
+    with pytest.raises(ValueError, match="sparkles has entries"):
         check_packed(packed)
     for draw in draws:
-        del draw.parameters["rates"]
+        del draw.parameters["sparkles"]
 
 
 def _sizes(mixture):

@@ -119,6 +119,9 @@ def check_rows(training: TrainingData) -> None:
         array = getattr(scaling, name)
         _needed(array.shape == (n_columns,) and np.isfinite(array).all(), f"{name} of the columns")
     _needed((scaling.spread > 0).all(), "the spread of a column is not positive")
+    codes = ~scaling.columns.is_continuous  # by which kernels count: they have no units
+    plain = (scaling.centre[codes] == 0).all() and (scaling.spread[codes] == 1).all()
+    _needed(plain, "a column of counts or categories has units")
     for name in ("standardised", "outside"):
         array = getattr(training, name)
         _needed(array.ndim == 2 and array.shape[1] == n_columns, f"{name} has other columns")
