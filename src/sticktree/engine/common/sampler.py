@@ -93,9 +93,9 @@ class Sampler:
     def _load(self, snapshot: Snapshot) -> None:
         """Take over what `snapshot` returned, into a state that has room for it."""
         for name in self.of_nodes:
-            getattr(self.state, name)[: len(snapshot[name])] = snapshot[name]
+            _take_over(name, snapshot[name], getattr(self.state, name)[: len(snapshot[name])])
         for name in self.of_all:
-            getattr(self.state, name)[...] = snapshot[name]
+            _take_over(name, snapshot[name], getattr(self.state, name))
         list_nodes(self.state)
         self.words = snapshot["words"].copy()
         self.effort = Effort.restored(snapshot.get("effort"), self.size)
@@ -132,6 +132,19 @@ class Sampler:
             model.discount_prior,
             model.less_discount,
         )
+
+
+def _take_over(name: str, saved: npt.NDArray[Any], place: npt.NDArray[Any]) -> None:
+    """Copy an array of a snapshot into a state.
+
+    Numpy would stretch one that is too small, and take records apart by their order.
+    """
+    if (saved.shape, saved.dtype) != (place.shape, place.dtype):
+        raise ValueError(
+            f"the snapshot of a chain is from another version, or damaged: {name} has the shape "
+            f"{saved.shape}, not {place.shape}, or another type"
+        )
+    place[...] = saved
 
 
 def tree_of(state: TreeState) -> Tree:
