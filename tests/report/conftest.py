@@ -133,7 +133,7 @@ def quick_fit():
                 n_chains=2,
                 n_warmup=20,
                 n_draws=30,
-                random_state=0,
+                random_state=1,
             ).fit(data)
 
     return fit
