@@ -55,6 +55,7 @@ class ColumnsChain(OwnNoise):
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
         self.state = empty_state(data, model)
+        self._start_groups()
         self.layout = layout_of(model, data.shape[1])
         self.gaps: npt.NDArray[np.bool_] | None = None
         if self.state.sizes[FORM] == FULL:

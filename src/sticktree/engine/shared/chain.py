@@ -12,7 +12,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move
 from sticktree.engine.common.links import LEAVES
 from sticktree.engine.common.random import random_state
-from sticktree.engine.shared.datum import datum_sweep, move_data
+from sticktree.engine.shared.datum import by_group, datum_sweep, move_data
 from sticktree.engine.shared.missing import Gaps, impute, reseat
 from sticktree.engine.shared.mixture import leave_one_out
 from sticktree.engine.shared.noise import FIRST_VARIANCE, SharedNoise
@@ -60,7 +60,9 @@ class Chain(SharedNoise):
             0.1 if model.discount is None else model.discount,
             model.noise,
             model.less_discount,
+            group=None if model.groups is None else model.groups.of_row,
         )
+        self._start_groups()
         self._seat_all()
         self.effort = Effort(self.size)
 
@@ -86,7 +88,7 @@ class Chain(SharedNoise):
         whole = order[~np.isin(order, gaps.row)]
         if not whole.size:
             whole = order[:1]
-        move_data(self.state, whole, self.words)
+        move_data(self.state, by_group(self.state, whole), self.words)
         which = np.searchsorted(gaps.row, order[~np.isin(order, whole)])
         if which.size:
             reseat(self.state, gaps, self._inverse(), which, self.words)
@@ -122,7 +124,9 @@ class Chain(SharedNoise):
         if chain.gaps.row.size:
             chain.raw[chain.missing] = snapshot["imputed"]
         chain.factor, shape = snapshot["factor"].copy(), np.ones(model.depth)
-        chain.state = empty_state(chain.raw, shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
+        group = None if model.groups is None else model.groups.of_row
+        scales = np.ones(model.depth + 1)
+        chain.state = empty_state(chain.raw, shape, scales, 1.0, 0.0, model.noise, group=group)
         chain.state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
         chain._load(snapshot)
         chain._whiten()

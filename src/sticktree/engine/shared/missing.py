@@ -25,12 +25,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.groups import is_grouped
 from sticktree.engine.common.links import Index, list_nodes
 from sticktree.engine.common.random import RandomState, normal, uniform
 from sticktree.engine.shared.datum import enter
 from sticktree.engine.shared.messages import carry, locate, receive_path, send
 from sticktree.engine.shared.mixture import Mixture, predictive_mixture
-from sticktree.engine.shared.seats import seat, settle_detached
+from sticktree.engine.shared.seats import greet, seat, settle_detached
 from sticktree.engine.shared.state import NOISE, State, detach, release_node
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
@@ -201,6 +202,8 @@ def reseat(state: State, gaps: Gaps, inverse: FloatArray, which: Index, rng: Ran
     basis, changed = np.empty((dimension, dimension)), 0
     for k in which:
         i = gaps.row[k]
+        if is_grouped(state):
+            greet(state, state.group[i])
         size, _ = free_directions(gaps, k, inverse, basis)
         old = state.leaf[i]
         if old != NULL and _leave(state, i):
@@ -210,10 +213,12 @@ def reseat(state: State, gaps: Gaps, inverse: FloatArray, which: Index, rng: Ran
         weigh_observed(mixture, state.data[i], basis, size, weight)
         c = _choose(weight, rng)
         _draw(state.data[i], basis, size, mixture.mean[c], math.sqrt(mixture.variance[c]), rng)
-        enter(state, i, mixture.node[c], mixture.level[c])
+        enter(state, i, mixture.node[c], mixture.level[c], rng)
         changed += state.leaf[i] != old
         list_nodes(state)
         send(state)
+    if is_grouped(state):
+        greet(state, state.seated.shape[1] - 1)
     return changed
 
 

@@ -21,7 +21,7 @@ from sticktree.engine.common.priors import (
 from sticktree.engine.common.sampler import Sampler
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
-from sticktree.engine.shared.seats import concentration_move, settle
+from sticktree.engine.shared.seats import concentration_move, grouped_concentration_move, settle
 from sticktree.engine.shared.state import State
 
 FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
@@ -64,8 +64,12 @@ class SharedNoise(Sampler):
         }
 
     def move_concentration(self, count: int = 1) -> int:
-        """Redraw c and d, as far as they are learned."""
-        concentration_move(self.state, self.words, *self._learned())
+        """Redraw c and d, as far as they are learned; with groups also γ and the sticks."""
+        if self.grouped:
+            of_groups = self._learned_of_groups()
+            grouped_concentration_move(self.state, self.words, *self._learned(), *of_groups)
+        else:
+            concentration_move(self.state, self.words, *self._learned())
         return count
 
     def move_scales(self, count: int = 1) -> int:
