@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.data import Columns, Table
+from sticktree.data.groups import RowGroups, read_groups
 from sticktree.data.scaling import Scaling
 from sticktree.errors import ParameterError
 
@@ -91,9 +92,11 @@ class MemoryStore:
         return digest(self.data)
 
 
-def digest(data: FloatArray) -> str:
-    """Return a number that is the same for the same rows only."""
+def digest(data: FloatArray, groups: RowGroups | None = None) -> str:
+    """Return a number that is the same for the same rows, in the same groups, only."""
     found = hashlib.sha256()
+    if groups is not None:
+        found.update(groups.of_data.tobytes())
     for start in range(0, len(data), CHUNK):
         part = data[start : start + CHUNK]
         # NaN has many forms, and all are the same.
@@ -137,6 +140,8 @@ class TrainingData:
         Numbers of some rows, and these, standardised, where the rows are not in memory.
     store : Store or None
         Where chains of the parallel sampler find the rows while a fit goes on.
+    groups : RowGroups or None
+        The groups of the data, if they belong to several.
     """
 
     scaling: Scaling
@@ -148,6 +153,7 @@ class TrainingData:
     names: tuple[str, ...] | None = None
     sampled: tuple[Rows, FloatArray] | None = None
     store: Store | None = None
+    groups: RowGroups | None = None
 
     @classmethod
     def of_table(
@@ -158,10 +164,17 @@ class TrainingData:
         algorithm: str,
         scaling: Scaling | None = None,
         names: tuple[str, ...] | None = None,
+        groups: Any = None,
+        group_column: Any = None,
     ) -> TrainingData:
         """Prepare a table in memory; ``scaling`` is that of the last fit, if this one goes on."""
         rows = expand(1 if weights is None else weights, len(table.values))
         parallel = is_parallel(algorithm, table.columns, len(rows))
+        found = None
+        if groups is not None:
+            found = read_groups(groups, len(table.values), rows, group_column)
+        if found is not None and parallel:
+            raise grouped_parallel(algorithm, len(rows))
         whole = np.array_equal(rows, np.arange(len(table.values)))
         values = table.values if whole else table.values[rows]
         if scaling is None:
@@ -175,6 +188,7 @@ class TrainingData:
             rows=rows,
             outside=scaling.standardised(others),
             names=names,
+            groups=found,
         )
 
     @classmethod
@@ -187,6 +201,7 @@ class TrainingData:
         rows: Rows | None = None,
         outside: FloatArray | None = None,
         names: tuple[str, ...] | None = None,
+        groups: RowGroups | None = None,
     ) -> TrainingData:
         """Return standardised data in memory; by default each is a row of its own."""
         return cls(
@@ -194,10 +209,11 @@ class TrainingData:
             data,
             np.arange(len(data)) if rows is None else rows,
             data[:0] if outside is None else outside,
-            digest(data),
+            digest(data, groups),
             parallel,
             names,
             store=MemoryStore(data) if parallel else None,
+            groups=groups,
         )
 
     @classmethod
@@ -308,6 +324,14 @@ class TrainingData:
             return self.data
         return self.data[_spread_rows(self.n_data, SOME_BY_ONE if most is None else most)]
 
+    def some_groups(self) -> IntArray | None:
+        """Return the groups of `some` of the data, numbered without gaps."""
+        if self.groups is None:
+            return None
+        if self.n_data <= ALL:
+            return self.groups.of_data
+        return self.groups.of_some(_spread_rows(self.n_data, SOME_BY_ONE))
+
     def _some_of_many(self, most: int) -> FloatArray:
         if self.store is None and self.sampled is not None:
             raise ValueError("the rows of the fit are not in memory, and its chains have ended")
@@ -332,6 +356,17 @@ def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
             shown=f'"parallel" with {", ".join(others)} columns',
         )
     return algorithm == "parallel" or (algorithm == "auto" and not others and n_rows > MANY)
+
+
+def grouped_parallel(algorithm: str, n_rows: int) -> ParameterError:
+    """Return the error for groups of rows that are for the parallel sampler."""
+    return ParameterError(
+        "groups",
+        None,
+        'None unless algorithm="gibbs": the parallel sampler has no groups',
+        f'fit with algorithm="gibbs", or a sample of the {n_rows:,} rows',
+        shown=f'groups with algorithm="{algorithm}"',
+    )
 
 
 def label_every(n_rows: int, n_draws: int, n_chains: int) -> int:

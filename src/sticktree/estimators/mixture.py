@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from sticktree.checks import IntArray, is_integer
+from sticktree.data.groups import GroupsWarning
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
@@ -18,6 +19,8 @@ from sticktree.inference.fitting import Plan, continue_sampling, sample_posterio
 from sticktree.inference.parameters import AUTO, draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
+
+MOSTLY = 0.8  # of the rows in clusters of one group, from which a warning says so
 
 
 class DFPMixture(FittedMixture):
@@ -44,6 +47,9 @@ class DFPMixture(FittedMixture):
         The factor c of the concentrations: larger means more branches. None learns it.
     discount : float or None, default=0.0
         The Pitman–Yor discount in [0, 1): larger means more small branches. None learns it.
+    group_concentration : float or None, default=None
+        How alike groups are: larger means more alike. It is γ of the sticks of a group around those
+        of all, and counts if :meth:`fit` is told of groups. None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and the depth: two chains of 50 sweeps of each of six candidates are compared
@@ -178,6 +184,13 @@ class DFPMixture(FittedMixture):
         The model that was fitted.
     algorithm_ : str
         The sampler that was used.
+    composition_ : Composition
+        If the rows belong to groups: the share of every cluster in each group, with intervals, and
+        of what is not seen yet. Print it.
+    group_similarity_ : float array, shape (groups, groups)
+        Posterior mean of the overlap of the shares of each two groups.
+    group_labels_ : int array, shape (groups,)
+        Clusters of groups that have the same shares, as far as draws tell.
     selection_ : Selection or None
         The models it was chosen from, with their leave-one-out densities: print it.
     predictive_ : PosteriorPredictive or Stack
@@ -216,6 +229,7 @@ class DFPMixture(FittedMixture):
         divergence: Any = "log",
         concentration: float | None = None,
         discount: float | None = 0.0,
+        group_concentration: float | None = None,
         covariance_type: str = "auto",
         leaf_noise: str = "auto",
         columns: Any = None,
@@ -245,6 +259,7 @@ class DFPMixture(FittedMixture):
         self.divergence = divergence
         self.concentration = concentration
         self.discount = discount
+        self.group_concentration = group_concentration
         self.covariance_type = covariance_type
         self.leaf_noise = leaf_noise
         self.columns = columns
@@ -270,7 +285,13 @@ class DFPMixture(FittedMixture):
         self.checkpoint = checkpoint
         self.algorithm = algorithm
 
-    def fit(self, X: npt.ArrayLike, y: object = None, sample_weight: Any = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Sample the posterior given the rows of ``X``; missing entries are drawn along.
 
         Parameters
@@ -283,8 +304,13 @@ class DFPMixture(FittedMixture):
             Not used.
         sample_weight : int array, shape (n_samples,), or None, default=None
             How often each row occurs; the same as repeating it.
+        groups : sequence, length n_samples, str or None, default=None
+            The group of each row, such as the patient of a cell: text or numbers, or the name of a
+            column of a data frame, which then is no feature. All groups share one tree, and each
+            has its own share of every branch: ``composition_`` and :meth:`compare`. A row whose
+            group is missing is a group of its own. It takes ``algorithm="gibbs"``.
         """
-        self.fit_ = self._fitted(X, sample_weight, self.algorithm)
+        self.fit_ = self._fitted(X, sample_weight, self.algorithm, groups)
         return self
 
     def fit_predict(
@@ -292,9 +318,10 @@ class DFPMixture(FittedMixture):
         X: npt.ArrayLike,  # noqa: N803
         y: object = None,
         sample_weight: Any = None,
+        groups: Any = None,
     ) -> IntArray:
         """Fit, and return ``labels_``; see :meth:`fit`."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, groups=groups).labels_
 
     def partial_fit(
         self,
@@ -349,18 +376,22 @@ class DFPMixture(FittedMixture):
         (300, 100)
         """
         if hasattr(self, "fit_"):
+            if self.fit_.training.groups is not None:
+                raise ValueError(
+                    "partial_fit goes on without groups only: fit all rows again with groups="
+                )
             self.fit_ = with_batch(self, X, n_warmup, n_draws)
         else:
             self.fit_ = as_first_batch(self._fitted(X, None, "parallel"))
         return self
 
-    def _fitted(self, X: Any, sample_weight: Any, algorithm: str) -> Fit:  # noqa: N803
+    def _fitted(self, X: Any, sample_weight: Any, algorithm: str, groups: Any = None) -> Fit:  # noqa: N803
         """Return the fit of the rows of ``X``; go on with the last if ``warm_start`` says so."""
         plan = Plan.of(self.model_parameters() | {"algorithm": algorithm})
         last = self.fit_ if self.warm_start and hasattr(self, "fit_") else None
         if last is not None:
             algorithm = last.training.algorithm
-        training = training_data(self, X, sample_weight, algorithm, last)
+        training = training_data(self, X, sample_weight, algorithm, last, groups)
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
         if last is None:
@@ -377,6 +408,13 @@ class DFPMixture(FittedMixture):
                 ConvergenceWarning,
             )
         fit = fit.summarised(progress=plan.progress)
+        if fit.training.groups is not None and fit.groups_apart > MOSTLY:
+            warn_caller(
+                f"{fit.groups_apart:.0%} of the rows are in clusters that are of one group alone: "
+                "groups that differ by a shift, such as batches, look like that. If they should "
+                "have clusters in common, correct for the shift first",
+                GroupsWarning,
+            )
         if fit.diagnosis.verdict().agreement == "disagree":
             warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
         return fit

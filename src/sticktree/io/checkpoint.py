@@ -20,6 +20,7 @@ from sticktree.data.training import BY_WORKERS, TrainingData
 from sticktree.files import atomically
 from sticktree.inference.course import Course, Look
 from sticktree.inference.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
+from sticktree.inference.parameters import PARAMETERS, draws_depend_on
 from sticktree.inference.runner import Run
 from sticktree.model import Model
 
@@ -64,6 +65,8 @@ class Checkpoint:
             found = None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise ValueError(f"checkpoint: {path} is damaged or not from sticktree")
+        if isinstance(found.get("parameters"), dict):
+            found["parameters"] = self._unknown_then() | found["parameters"]
         if found.get("version") != VERSION:
             raise ValueError(
                 f"checkpoint: {path} has format version {found.get('version')!r}; this sticktree "
@@ -83,6 +86,12 @@ class Checkpoint:
                     "folder"
                 )
         return True
+
+    def _unknown_then(self) -> dict[str, str]:
+        """Return the defaults of parameters: an older run had none of those that came later."""
+        usual = {name: parameter.default for name, parameter in PARAMETERS.items()}
+        asked = self.header["parameters"]
+        return {k: text for k, text in draws_depend_on(usual).items() if k in asked}
 
     def _others(self, found: Any) -> str:
         """Return the parameters that a run was begun with, as far as they differ."""

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.data import Columns
+from sticktree.data.groups import RowGroups
 from sticktree.data.scaling import Scaling
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
@@ -29,7 +30,7 @@ from sticktree.inference.drift import Batch, Stream
 from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.inference.runner import Schedule
 from sticktree.inference.selection import Selection
-from sticktree.model import Column, Model
+from sticktree.model import Column, Groups, Model
 from sticktree.posterior.cutting import Cut, Lasting
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.loo import LeaveOneOut
@@ -64,10 +65,12 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Course,
             Cut,
             Diagnosis,
+            Groups,
             Lasting,
             LeaveOneOut,
             Look,
             Model,
+            RowGroups,
             Scaling,
             Schedule,
             Selection,

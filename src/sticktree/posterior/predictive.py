@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -57,11 +57,18 @@ class PosteriorPredictive:
         The model they are of.
     data : float array, shape (N, D)
         The standardised data; draws that have kept the sums of their leaves need none.
+    group : int or None
+        The group of the next row, if the data belong to groups; None is a new one.
     """
 
     draws: Sequence[NumberedDraw]
     model: Model
     data: FloatArray
+    group: int | None = None
+
+    def of_group(self, group: int | None) -> PosteriorPredictive:
+        """Return the same of the next row of a group."""
+        return replace(self, group=group)
 
     @property
     def models(self) -> list[Model]:
@@ -72,16 +79,16 @@ class PosteriorPredictive:
     def labelled(self) -> PosteriorPredictive:
         """The mixture of those draws that have kept where each row sits."""
         kept = [numbered for numbered in self.draws if numbered.draw.labelled]
-        return PosteriorPredictive(kept, self.model, self.data)
+        return replace(self, draws=kept)
 
     def thinned(self, most: int) -> PosteriorPredictive:
         """Return the mixture of at most ``most`` draws, spread evenly."""
-        return PosteriorPredictive(spread(self.draws, most), self.model, self.data)
+        return replace(self, draws=spread(self.draws, most))
 
     def each(self) -> Iterator[Predictive]:
         """Yield the predictive distribution of every draw; each is valid until the next."""
         draws = [numbered.draw for numbered in self.draws]
-        yield from engine_of(self.model).predictives(draws, self.data, self.model)
+        yield from engine_of(self.model).predictives(draws, self.data, self.model, self.group)
 
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log of the mean over draws of the predictive density of every row of ``x``.
@@ -127,7 +134,7 @@ class PosteriorPredictive:
                 raise _no_sound_draw(len(self.draws))
             which = np.sort(rng.integers(len(left), size=wanted))
             chosen, counts = np.unique(which, return_counts=True)
-            asked = _Asked(PosteriorPredictive([left[k] for k in chosen], self.model, self.data))
+            asked = _Asked(replace(self, draws=[left[k] for k in chosen]))
             wanted = 0
             with _quietly():
                 for predictive, count in zip(asked.each(), counts.tolist(), strict=True):
