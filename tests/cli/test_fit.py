@@ -43,6 +43,8 @@ def test_the_record_says_how_it_came_to_be(finished, flowers):
         "label": "species",
         "id": "plant",
         "weights": None,
+        "group": None,
+        "condition": None,
         "ignored": ["collector"],
     }
     assert record["environment"]["sticktree"] == sticktree.__version__
@@ -189,7 +191,10 @@ WRONG = [
     ("--columns länge,widht", "--columns: there is no column 'widht'"),
     ("--drop nothing", "--drop: there is no column 'nothing'; the columns are 'plant'"),
     ("--drop *", "no column is left to fit"),
-    ("--label species --id species", "'species' can be one of --label, --id and --weights only"),
+    (
+        "--label species --id species",
+        "'species' can be one of --label, --id, --weights, --group and",
+    ),
     ("--label länge --columns 1-2", "column 'länge' is in --columns and --label: choose one"),
     ("--kinds länge=gausian", "'gausian' is no kind of column (did you mean 'gaussian'?)"),
     ("--kinds länge", "needs COLUMN=KIND with commas between, got 'länge'"),

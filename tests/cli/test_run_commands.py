@@ -57,22 +57,24 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     pandas.read_csv(run.parent / "data.csv").to_parquet(run.parent / "big.parquet")
     rows = [f"{k},{'AB'[k % 2]},{k * k / 10}" for k in range(9)]
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
+    cells = [f"{k},{'abcd'[k % 4]},{'AB'[k % 2]}" for k in range(8)]
+    (run.parent / "cells.csv").write_text("\n".join(["x,patient,treated", *cells]))
     shapes = []
 
-    def stop(self, X, sample_weight=None):  # noqa: N803
+    def stop(self, X, sample_weight=None, groups=None):  # noqa: N803
         shapes.append(X.values.shape)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 7
+    assert len(found) == 8
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
         code, _, err = told(*words)
         assert code == 130, err
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (3, 2), (3, 2)]
+    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (8, 1), (3, 2), (3, 2)]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)
@@ -462,7 +464,8 @@ def test_pictures_are_drawn(run, told):
         assert code == 0, err
     from sticktree.cli.show import KINDS
 
-    files = [run.parent / "figures" / f"{kind}.png" for kind in KINDS]
+    kinds = [kind for kind in KINDS if kind != "composition"]  # the run has no groups
+    files = [run.parent / "figures" / f"{kind}.png" for kind in kinds]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert out.count("wrote figures") == len(files)
     assert (run.parent / "heatmap.pdf").read_bytes().startswith(b"%PDF")

@@ -27,7 +27,15 @@ from sticktree.cli.fit_options import (
     parameters_of,
 )
 from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
-from sticktree.cli.table import LargeFile, Rows, described, given_table, in_roles, naming_options
+from sticktree.cli.table import (
+    ROLES,
+    LargeFile,
+    Rows,
+    described,
+    given_table,
+    in_roles,
+    naming_options,
+)
 from sticktree.inference.showing import saying
 
 if TYPE_CHECKING:
@@ -47,6 +55,8 @@ The folder gets plain files:
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
   run.json         how it was made: version, parameters, seed, hash of the data, platform, times
+  composition.csv  with --group: the share of every branch in each group, with intervals
+  contrasts.csv    with --condition: by how much shares differ, for every branch
 
 Numbers in a Parquet file, an npy file or an array of zarr that would take more than 256 MB of
 memory are read in chunks, unless --algorithm gibbs is asked for, which needs all rows in memory.
@@ -63,6 +73,8 @@ examples:
     sticktree fit visits.csv --kinds visits=poisson,ward=categorical --missing '?' -o visits
   some columns by position, the same draws every time, quicker than by default:
     sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
+  which clusters grew? cells of patients, treated or not:
+    sticktree fit cells.csv --group patient --condition treated -o cells
   more rows than fit into memory:
     sticktree fit big.parquet --algorithm parallel -o big
   on a cluster:
@@ -237,7 +249,7 @@ def _record(
                 for name, kind in zip(rows.columns.names, rows.columns.declared, strict=True)
                 if name in rows.columns.given
             },
-            **{role: rows.roles[role] for role in ("label", "id", "weights", "ignored")},
+            **{role: rows.roles[role] for role in (*ROLES, "ignored")},
         },
         "environment": environment(),
     }
@@ -274,7 +286,7 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
     estimator.set_params(columns=rows.roles["kinds"] or None)
     with warnings.catch_warnings(), naming_options():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary has it
-        estimator.fit(rows.table, sample_weight=rows.weights)
+        estimator.fit(rows.table, sample_weight=rows.weights, groups=rows.groups)
     if not estimator.fit_.sampled.finished:
         raise KeyboardInterrupt  # the draws are saved, and the run goes on later
 
@@ -308,7 +320,9 @@ def _finish(
     parameters = estimator.get_params()
     record["parameters"] = {k: parameters[k] for k in sorted(parameters) if k not in hidden}
     record["finished"] = _now()
-    return folder.finish(estimator, record, ids=rows.ids, labels=rows.labels)
+    return folder.finish(
+        estimator, record, ids=rows.ids, labels=rows.labels, conditions=rows.conditions
+    )
 
 
 def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
@@ -316,7 +330,8 @@ def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None
 
     name = shlex.quote(str(folder.path))
     print(head(found))
-    print(f"wrote {', '.join(FILES)} to {folder.path} in {seconds:.1f} s, seed {seed}")
+    files = ", ".join(folder.record["files"])
+    print(f"wrote {files} to {folder.path} in {seconds:.1f} s, seed {seed}")
     print(f"\nnext:\n  sticktree summary {name}")
     print(f"  sticktree report {name} -o report.html")
 

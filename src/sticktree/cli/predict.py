@@ -82,23 +82,36 @@ def run_predict(options: argparse.Namespace) -> None:
     if name in table.names:
         columns["id"] = ["" if word is None else word for word in table.words(name)]
     with saying(f"predicting {len(frame):,} rows"):
-        columns |= _answers(folder.estimator, frame, level, options)
+        groups = _groups(folder, table)
+        columns |= _answers(folder.estimator, frame, groups, level, options)
     write_text(csv_pieces(columns), path)
 
 
+def _groups(folder: RunFolder, table: FileTable) -> list[str | None] | None:
+    """Return the groups of new rows, if the run has groups and the file their column."""
+    name = folder.record["columns"].get("group")
+    if name not in table.names or folder.estimator.fit_.training.groups is None:
+        return None
+    return table.words(name)
+
+
 def _answers(
-    estimator: DFPMixture, frame: Any, level: int | None, options: argparse.Namespace
+    estimator: DFPMixture,
+    frame: Any,
+    groups: list[str | None] | None,
+    level: int | None,
+    options: argparse.Namespace,
 ) -> dict[str, list[Any]]:
     """Return what is asked of the rows, column by column."""
     if options.impute:
         filled: Any = estimator.impute(frame)
         return {column: filled[column].tolist() for column in filled}
     with named_as_options():
-        probability = estimator.predict_proba(frame, level, options.n_clusters)
+        probability = estimator.predict_proba(frame, level, options.n_clusters, groups)
     columns = {
         "cluster": probability.argmax(axis=1).tolist(),
         "probability": _digits(probability.max(axis=1)),
-        "log_density": _digits(estimator.score_samples(frame)),
+        "log_density": _digits(estimator.score_samples(frame, groups)),
     }
     if options.proba:
         columns |= {f"p_{k}": _digits(probability[:, k]) for k in range(probability.shape[1])}
@@ -492,7 +505,8 @@ def _test(folder: RunFolder, options: argparse.Namespace, level: int | None) -> 
             raise ValueError(f"--label: {error}") from None
     elif folder.record["columns"]["label"] in table.names:
         labels = table.words(folder.record["columns"]["label"])
-    density = folder.estimator.score_samples(frame)
+    groups = _groups(folder, table)
+    density = folder.estimator.score_samples(frame, groups)
     n_rows = len(density)
     result: dict[str, Any] = {
         "n_rows": n_rows,
@@ -500,7 +514,8 @@ def _test(folder: RunFolder, options: argparse.Namespace, level: int | None) -> 
         "density_se": float(density.std(ddof=1)) / math.sqrt(n_rows) if n_rows > 1 else math.inf,
     }
     if labels is not None:
-        result |= _flat(labels, folder.estimator.predict(frame, level, options.n_clusters))
+        found = folder.estimator.predict(frame, level, options.n_clusters, groups)
+        result |= _flat(labels, found)
     return result
 
 

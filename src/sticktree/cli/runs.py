@@ -49,6 +49,9 @@ NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY = (
 )
 FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY)
 """All files of a run that is finished."""
+COMPOSITION, CONTRASTS = "composition.csv", "contrasts.csv"
+OF_GROUPS = (COMPOSITION, CONTRASTS)
+"""Files of a run whose rows belong to groups, or to groups in conditions."""
 RESULTS = (
     "model",
     "level",
@@ -190,7 +193,7 @@ class RunFolder:
     def begin(self, record: Mapping[str, Any]) -> None:
         """Make the folder and write what is going to be run; remove what an older run left."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for name in FILES[1:]:
+        for name in (*FILES[1:], *OF_GROUPS):
             (self.path / name).unlink(missing_ok=True)
         self._write_record({**record, "status": "running"})
 
@@ -210,6 +213,7 @@ class RunFolder:
         *,
         ids: Sequence[str] | None = None,
         labels: Sequence[str | None] | None = None,
+        conditions: Mapping[str, str] | None = None,
     ) -> Findings:
         """Write all files, the record as the last, and return what was found."""
         from sticktree import save
@@ -230,10 +234,33 @@ class RunFolder:
         found.markers.to_csv(self.path / MARKERS)
         found.relevance.to_csv(self.path / RELEVANCE)
         self._write(SUMMARY, summary(found) + "\n")
+        files = [*FILES, *self._write_groups(estimator, conditions)]
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}
-        self._write_record({**record, "status": "finished", "result": result, "files": list(FILES)})
+        self._write_record({**record, "status": "finished", "result": result, "files": files})
         return found
+
+    def _write_groups(
+        self, estimator: DFPMixture, conditions: Mapping[str, str] | None
+    ) -> list[str]:
+        """Write what is known of groups and conditions; return the names of the files."""
+        if estimator.fit_.training.groups is None:
+            return []
+        estimator.composition_.to_csv(self.path / COMPOSITION)
+        if conditions is None:
+            return [COMPOSITION]
+        from sticktree.posterior.composition import write_lines
+
+        lines = []
+        sides = sorted(set(conditions.values()))
+        for k, a in enumerate(sides[1:], start=1):
+            for b in sides[:k]:
+                for within in (None, "parent"):
+                    found = estimator.compare(a, b, conditions=conditions, within=within)
+                    shared = {"a": a, "b": b, "within": within or "all"}
+                    lines += [shared | line for line in found.table]
+        write_lines(self.path / CONTRASTS, lines)
+        return [COMPOSITION, CONTRASTS]
 
     def _write_record(self, record: dict[str, Any]) -> None:
         text = json.dumps(plain({"format": FORMAT, "version": VERSION, **record}), indent=1)

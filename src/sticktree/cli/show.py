@@ -132,6 +132,7 @@ KINDS = {
     "levels": "how many branches there are at each level",
     "scatter": "the rows along two columns, or two principal axes",
     "markers": "what makes each cluster: its columns against all other rows",
+    "composition": "the share of every cluster in each group; for runs with --group",
     "relevance": "which columns carry the clusters: shares of variance between these",
     "density": "rows, tree and density; for one or two columns",
 }
@@ -144,6 +145,7 @@ DISPLAYS = {
     "levels": "LeavesPerLevelDisplay",
     "scatter": "ScatterDisplay",
     "markers": "MarkersDisplay",
+    "composition": "CompositionDisplay",
     "relevance": "RelevanceDisplay",
 }
 OF_TREES = ("dendrogram", "icicle", "heatmap", "coclustering")
@@ -187,8 +189,13 @@ def run_plot(options: argparse.Namespace) -> None:
         raise ParameterError("--dpi", options.dpi, "an integer from 10 to 2400")
     folder = RunFolder.open(options.folder)
     columns = _columns(folder, options)
+    if options.kind == "composition" and folder.estimator.fit_.training.groups is None:
+        raise ValueError("--kind composition is for runs with groups: sticktree fit --group COLUMN")
     if options.kind == "all":
-        kinds = [kind for kind in KINDS if kind != "density" or columns]
+        left_out = {"density"} if not columns else set()
+        if folder.estimator.fit_.training.groups is None:
+            left_out.add("composition")
+        kinds = [kind for kind in KINDS if kind not in left_out]
         target = Path(options.output or folder.path / "figures")
         if target.exists() and not target.is_dir():
             raise ValueError(f"--output {target} is a file: for --kind all give a folder")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sticktree.data.sources.file_table import CellError, FileTable
     from sticktree.data.sources.tables import ChunkedTable
 
+ROLES = ("label", "id", "weights", "group", "condition")  # of columns that are not fitted
 READING = ("format", "delimiter", "decimal", "header", "missing", "encoding")
 SPOKEN = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
 LARGE_BYTES = 256_000_000
@@ -33,7 +34,7 @@ MANY_ROWS = 200_000  # below, a table is wide, and not one for the sampler for m
 WHOLE = "--algorithm gibbs reads it whole"
 LOOKED_AT = 1000  # rows, to tell what the columns are
 NAMES = {parameter.name: parameter.flag for parameter in PARAMETERS.values()}
-NAMES |= {"sample_weight": "--weights", "scheduler": "--scheduler"}
+NAMES |= {"sample_weight": "--weights", "scheduler": "--scheduler", "groups": "--group"}
 """What the terminal calls a parameter."""
 
 
@@ -194,6 +195,8 @@ class Rows:
     ids: list[str] | None = None
     labels: list[str | None] | None = None
     weights: list[float] | None = None
+    groups: list[str | None] | None = None
+    conditions: dict[str, str] | None = None  # of each group
     missing_cells: int | None = None  # if all were read
 
 
@@ -211,13 +214,15 @@ def fitted_columns(
             raise ValueError(f"--{option}: {error}") from None
 
     roles: dict[str, Any] = {
-        role: named(role, pick_column, chosen[role]) if role in chosen else None
-        for role in ("label", "id", "weights")
+        role: named(role, pick_column, chosen[role]) if role in chosen else None for role in ROLES
     }
     taken = {name: role for role, name in roles.items() if name is not None}
     if len(taken) < sum(name is not None for name in roles.values()):
-        twice = Counter(roles.values()).most_common(1)[0][0]
-        raise ValueError(f"column {twice!r} can be one of --label, --id and --weights only")
+        twice = Counter(filter(None, roles.values())).most_common(1)[0][0]
+        listed = ", ".join(f"--{role}" for role in ROLES[:-1])
+        raise ValueError(f"column {twice!r} can be one of {listed} and --{ROLES[-1]} only")
+    if roles["condition"] is not None and roles["group"] is None:
+        raise ValueError("--condition is of groups: give these with --group")
     fitted = [name for name in names if name not in taken]
     if "columns" in chosen:
         fitted = named("columns", pick_columns, chosen["columns"])
@@ -263,7 +268,34 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
     read = _read(frame, kinds, weights, chosen)
     missing = int(np.isnan(read.values).sum())
     read = replace(read, names=None if ids is None else tuple(ids))
-    return Rows(read, read.columns, roles, ids, labels, weights, missing)
+    groups = None if roles["group"] is None else table.words(roles["group"])
+    conditions = None if groups is None else _conditions(table, groups, roles)
+    return Rows(read, read.columns, roles, ids, labels, weights, groups, conditions, missing)
+
+
+def _conditions(
+    table: FileTable, groups: list[str | None], roles: dict[str, Any]
+) -> dict[str, str] | None:
+    """Return the condition of each group; all rows of a group have the same."""
+    if roles["condition"] is None:
+        return None
+    found: dict[str, str] = {}
+    for group, condition in zip(groups, table.words(roles["condition"]), strict=True):
+        if group is None or condition is None:
+            continue
+        if found.setdefault(group, condition) != condition:
+            raise ValueError(
+                f"--condition: group {group!r} has rows of {found[group]!r} and of {condition!r}; "
+                "a condition is one of whole groups: make groups of both columns together"
+            )
+    sizes = sorted(Counter(found.values()).values())
+    if len(sizes) < 2 or sum(sizes[:2]) < 3:
+        got = ", ".join(f"{name!r} with {n}" for name, n in Counter(found.values()).items())
+        raise ValueError(
+            "--condition: there must be two conditions at least, and three groups in any two, to "
+            f"tell how much groups vary; got {got or 'none'}"
+        )
+    return found
 
 
 def _weights(table: FileTable, name: str) -> list[float]:
@@ -386,7 +418,7 @@ def open_large(name: str) -> LargeFile:
 
 def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     """Give every column its role; errors come before any work."""
-    for option in ("label", "id", "weights", "missing"):
+    for option in (*ROLES, "missing"):
         if option in chosen:
             raise ValueError(
                 f"--{option} is not for tables that are read in chunks, such as {file.table.name}: "
