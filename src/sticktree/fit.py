@@ -509,7 +509,9 @@ class Fit:
                 if other != name and draws and draws[0].n_data == training.n_data:
                     numbered = [NumberedDraw(0, k, draw, other) for k, draw in enumerate(draws)]
                     model = selection.models[other]
-                    predictives[other] = PosteriorPredictive(numbered, model, training.data)
+                    predictives[other] = PosteriorPredictive(
+                        numbered, model, training.data, training.factored
+                    )
                     weights[other] = selection.weights[other]
         total = sum(weights.values())
         return Stack({k: w / total for k, w in weights.items()}, predictives, training.scaling)
@@ -642,12 +644,13 @@ class Fit:
             for k, chain in enumerate(self.posterior.chains)
             for number in spread(range(len(chain)), size)
         ]
-        units = self.training.scaling.log_units(self.training.data)
+        training = self.training
+        units = training.scaling.log_units(training.standardised)
 
         def found(predictive: PosteriorPredictive) -> LeaveOneOut:
             return leave_one_out(predictive.leave_one_out()[None] + units)
 
-        own = found(PosteriorPredictive(used, self.model, self.training.data))
+        own = found(PosteriorPredictive(used, self.model, training.data, training.factored))
         if averaging == "best" or self.stacked is None:
             return own
         name, *others = self.stacked.weights
@@ -668,12 +671,14 @@ class Fit:
 
         Without labels, where draws have kept the sums of their leaves, no data are needed.
         """
+        factored = self.training.factored
         training = replace(
             self.training,
             rows=self.training.rows[:0],
             outside=self.training.outside[:0],
             names=None,
             sampled=None,
+            factored=None if factored is None else replace(factored, rows=factored.rows[:0]),
         )
         chains = self.posterior.chains
         if (

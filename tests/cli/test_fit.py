@@ -143,6 +143,7 @@ def test_without_options_the_estimator_has_its_defaults():
 
 def test_every_option_sets_its_parameter_and_is_kept_when_a_run_goes_on():
     values = {"int": 2, "int or None": 2, '"auto" or int': 2, "float or None": 0.25, "bool": False}
+    values['"auto", int or None'] = 2
     for name, parameter in OPTIONS.items():
         value = values.get(parameter.allowed.words, 0.25)
         if parameter.allowed.choices:

@@ -14,6 +14,7 @@ from scipy.cluster.hierarchy import is_valid_linkage
 from sticktree import Tree
 from sticktree.cli import COMMANDS
 from sticktree.cli.runs import RunFolder
+from sticktree.present.findings import Findings
 from tests.cli.conftest import QUICK, read_csv
 
 NAMES = list(COMMANDS)
@@ -59,6 +60,8 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
     cells = [f"{k},{'abcd'[k % 4]},{'AB'[k % 2]}" for k in range(8)]
     (run.parent / "cells.csv").write_text("\n".join(["x,patient,treated", *cells]))
+    genes = pandas.DataFrame(np.eye(6, 9)).assign(sample=list("abcdef"))
+    genes.to_csv(run.parent / "genes.csv", index=False)
     shapes = []
 
     def stop(self, X, sample_weight=None, groups=None):  # noqa: N803
@@ -68,13 +71,13 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 8
+    assert len(found) == 9
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
         code, _, err = told(*words)
         assert code == 130, err
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (8, 1), (3, 2), (3, 2)]
+    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (8, 1), (3, 2), (6, 9), (3, 2)]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)
@@ -226,6 +229,7 @@ def test_exports_can_be_read_back(run, told):
 
     graph = networkx.parse_graphml(told("export", "run", "--format", "graphml")[1])
     assert networkx.is_arborescence(graph)
+    assert Tree.from_nexus(told("export", "run", "--format", "nexus")[1]) == tree
 
 
 def test_branches_without_support_can_be_left_out(run, told):
@@ -250,7 +254,15 @@ def test_files_for_itol_fill_a_folder(run, told):
     tree, fit = folder.tree, folder.estimator.fit_
     code, out, _ = told("export", "run", "--format", "itol", "-o", "itol")
     assert code == 0
-    expected = tree.to_itol(labels=fit.labels[fit.training.fitted_rows])
+    rows = fit.training.fitted_rows
+    table = Findings(fit).table
+    expected = tree.to_itol(
+        labels=fit.labels[rows],
+        annotations={name: [words[i] for i in rows] for name, words in folder.annotations.items()},
+        data=table.values[rows],
+        columns=table.names,
+    )
+    assert {"clusters.txt", "heatmap.txt"} < set(expected)
     written = {path.name: path.read_text() for path in (run.parent / "itol").iterdir()}
     assert written == expected
     assert [Path(line.split()[1]).name for line in out.splitlines()] == list(expected)
@@ -464,7 +476,8 @@ def test_pictures_are_drawn(run, told):
         assert code == 0, err
     from sticktree.cli.show import KINDS
 
-    kinds = [kind for kind in KINDS if kind != "composition"]  # the run has no groups
+    left_out = {"composition", "loadings"}  # of runs with groups, and with factors
+    kinds = [kind for kind in KINDS if kind not in left_out]
     files = [run.parent / "figures" / f"{kind}.png" for kind in kinds]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert out.count("wrote figures") == len(files)
@@ -479,6 +492,7 @@ def test_pictures_are_drawn(run, told):
     ("options", "message"),
     [
         (["--kind", "heat"], "invalid choice: 'heat'"),
+        (["--kind", "loadings"], "--kind loadings is for runs with factors"),
         (["-o", "tree.gif"], "--output must end in .png, .pdf, .svg, got tree.gif"),
         (["--dpi", "1"], "--dpi must be an integer from 10 to 2400, got 1"),
         (["--columns", "0,1"], "--columns is for --kind density, not dendrogram"),

@@ -202,7 +202,7 @@ WRONG_DATA = {
     "infinity": (spoilt(np.inf), "Input X contains infinity in row 3"),
     "minus infinity": (spoilt(-np.inf), "Input X contains infinity in row 3"),
     "infinity in many rows": (np.full((8, 2), np.inf), "in rows 0, 1, 2, 3, 4 and 3 more"),
-    "sparse": (sparse.csr_matrix(rows()), "dense data is required"),
+    "sparse": (sparse.csr_matrix(rows()), "a dense array"),
     "text": ([["a", "b"], ["c", "d"]], "could not convert string to float"),
     "one dimension": ([1.0, 2.0, 3.0], "Expected 2D array"),
     "three dimensions": (np.zeros((2, 2, 2)), "dim 3"),

@@ -154,13 +154,14 @@ def test_draws_come_chain_after_chain_and_are_counted(posteriors):
     assert posterior.draws == posterior.chains[0] + posterior.chains[1]
     size = np.mean([draw.nbytes for draw in posterior.draws])
     assert posterior.nbytes_per_draw == size
-    assert repr(posterior) == f"Posterior(n_chains=2, n_draws=20, {size:,.0f} bytes each)"
+    levels = f"trees of {posterior.depth} levels, {size:,.0f} bytes a draw"
+    assert repr(posterior) == f"Posterior(2 chains of 20 draws, {levels})"
 
 
 def test_posterior_without_draws_says_so():
     empty = Posterior([[], []], of_depth(2))
     assert (empty.n_chains, empty.n_draws, len(empty)) == (2, 0, 0)
-    assert repr(empty) == "Posterior(n_chains=2, n_draws=0, none yet)"
+    assert repr(empty) == "Posterior(2 chains, no draws yet)"
 
 
 def test_chains_of_different_length_are_compared_by_what_they_share(make_draw):
@@ -178,6 +179,9 @@ def test_arviz_gets_every_scalar_with_its_chains_and_draws(posteriors):
     assert (group.sizes["chain"], group.sizes["draw"]) == (2, 20)
     for name, values in scalars.items():
         np.testing.assert_array_equal(group[name].values, values)
+    assert group["nodes"].dims == ("chain", "draw", "level")
+    assert group["level"].values.tolist() == list(range(1, posterior.depth + 1))
+    assert not [dim for dim in group.dims if "_dim_" in dim]
 
 
 def test_missing_arviz_is_said_with_what_to_install(posteriors, monkeypatch):

@@ -1,18 +1,22 @@
 """HTML for notebooks: well-formed, inert, small."""
 
+import re
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import config_context
 
 from sticktree import DFPMixture, Tree
+from sticktree.data import read_table
 from sticktree.inference.course import Course
 from sticktree.posterior import Draw, Posterior
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.settled import Settled
 from sticktree.present.notebook import html_of_fit
+from tests.support.made_fits import linkage_tree
 from tests.support.made_fits import mixture as mixture_of
 from tests.support.models import of_depth
 from tests.support.trees import caterpillar, sample_consensus
@@ -130,6 +134,37 @@ def test_branches_lie_below_each_other():
     np.testing.assert_allclose(wide, [170, 170, 340, 510, 680], atol=0.1)
 
 
+def boxes_of(page):
+    """Left, top, width and height of all that is drawn, but for the background."""
+    found = []
+    for tag, known in page.tags:
+        if tag == "rect" and "x" in known:
+            found.append([float(known[name]) for name in ("x", "y", "width", "height")])
+        if tag == "path":
+            boxes = re.findall(r"M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z", known["d"])
+            assert len(boxes) == known["d"].count("z")
+            found += [list(map(float, box)) for box in boxes]
+    return np.array(found)
+
+
+@pytest.mark.parametrize("n_data", [40, 150, 2_000])
+def test_the_picture_has_all_of_the_tree(n_data):
+    # As deep as a consensus of real draws, which was once cut off after its 150 largest branches.
+    rng = np.random.default_rng(n_data)
+    left, top, width, height = boxes_of(
+        Page(linkage_tree(rng.normal(size=(n_data, 2)))._repr_html_())
+    ).T
+    for x in rng.uniform(0, 680, 60):
+        here = (left <= x + 0.6) & (left + width >= x - 0.6)
+        assert (top[here] + height[here]).max() > 148  # down to the data
+        # From the root on, but for the lines between branches.
+        order = np.argsort(top[here])
+        reached = 0.0
+        for start, long in zip(top[here][order], height[here][order], strict=True):
+            assert start <= reached + 1.5
+            reached = max(reached, start + long)
+
+
 # ---- draws -------------------------------------------------------------------------------------
 
 
@@ -148,7 +183,7 @@ def test_posterior_page(posterior):
     assert_inert(page)
     assert "2 chains, 4 draws each" in page.text
     assert f"{posterior.to_frame()['log_joint'].mean():.4g}" in page.text
-    assert "nodes[1]" in page.text
+    assert "branches at level 2" in page.text
     assert "0 draws each" in Page(Posterior([[]], of_depth(2))._repr_html_()).text
 
 
@@ -164,6 +199,33 @@ def test_a_long_posterior_is_read_in_part():
     page = Page(Counted([draws * 1010] * 2, of_depth(2))._repr_html_())
     assert Counted.asked <= 100
     assert "more are left out. From 49 draws of each chain" in page.text
+
+
+def test_a_diagnosis_says_what_to_think_of_it():
+    settled = Settled(2, 0.001, 0.05, 0.02, 0.98, 1.0, 0.99)
+    found = Diagnosis(
+        {"log_joint": 1.31, "nodes[1]": 1.02}, {"log_joint": 40, "nodes[1]": 9}, settled
+    )
+    text = repr(found)
+    assert text.startswith(f"Diagnosis({found.verdict().agreement}: {found.verdict().text}")
+    assert "Largest R-hat 1.31: log joint density; fewest effective draws 9: branches at" in text
+    page = Page(found._repr_html_())
+    assert_inert(page)
+    assert "log joint density1.3140branches at level 21.029" in page.text
+    assert repr(Diagnosis({}, {})).startswith("Diagnosis(cannot tell: ")
+    assert "cannot be told" in Page(Diagnosis({}, {})._repr_html_()).text
+
+
+def test_columns_say_what_they_are():
+    frame = pd.DataFrame({"height": [1.5, 2.5], EVIL: ["x", "<b>"], "n": [3, 4]})
+    columns = read_table(frame, {"n": "poisson"}).columns
+    assert repr(columns).startswith("Columns(1 gaussian (height), 1 categorical (")
+    page = Page(columns._repr_html_())
+    assert_inert(page)
+    assert "heightgaussian" in page.text
+    assert "categorical<b>, x" in page.text
+    wide = read_table(np.zeros((2, 200))).columns
+    assert "140 more are left out" in Page(wide._repr_html_()).text
 
 
 # ---- fits --------------------------------------------------------------------------------------
@@ -186,7 +248,9 @@ def fitted(posterior, clusters=0.98, **changes):
         "relevance": mixture_of(np.arange(30.0)[:, None], labels=np.arange(30) // 10).relevance,
         "sampled": SimpleNamespace(course=Course()),
         "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, 1.0, 0.99)),
-        "training": SimpleNamespace(n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30)),
+        "training": SimpleNamespace(
+            n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30), factors=None
+        ),
     }
     mixture.fit_ = SimpleNamespace(**known | changes)
     return mixture

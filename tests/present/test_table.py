@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from sticktree.present.findings import Classes, Findings
+from sticktree.present.annotations import Classes
+from sticktree.present.findings import Findings
 from tests.support.made_fits import mixture
 
 

@@ -2,11 +2,14 @@
 
 import os
 import shutil
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from sticktree import DFPMixture
+from sticktree.posterior.draws import ConvergenceWarning
 from sticktree.report import write_report
 from tests.support.made_fits import mixture
 
@@ -109,3 +112,47 @@ def plain(estimator, folder):
     names = [f"sample {i}" for i in range(60)]
     classes = ["even" if i % 2 else "odd" for i in range(60)]
     return write_report(folder / "plain.html", estimator, names=names, classes=classes)
+
+
+@pytest.fixture(scope="package")
+def cut_table(table):
+    """The numbers of the table, one column in its logarithm, without names of categories."""
+    return table[list("abcd")].assign(e=np.exp(table["a"].fillna(1.0) / 9))
+
+
+@pytest.fixture(scope="package")
+def quick_fit():
+    """Return a function that fits with few draws; chains as short as these may well disagree."""
+
+    def fit(data):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return DFPMixture(
+                covariance_type="full",
+                leaf_noise="shared",
+                n_chains=2,
+                n_warmup=20,
+                n_draws=30,
+                random_state=0,
+            ).fit(data)
+
+    return fit
+
+
+@pytest.fixture(scope="package")
+def cut_fit(quick_fit, cut_table):
+    """A fit with draws: its cluster tree can be cut."""
+    return quick_fit(cut_table)
+
+
+@pytest.fixture(scope="package")
+def cut_page(cut_fit, folder):
+    """A page with cuts, two trees, and annotations of both kinds."""
+    group = np.repeat(["one", "two", "three"], 20).tolist()
+    return write_report(
+        folder / "cut.html",
+        cut_fit,
+        names=[f"sample {i}" for i in range(60)],
+        annotations={"species": [None, *group[1:]], "age": [20.0 + i for i in range(60)]},
+        title="Sixty <samples>",
+    )

@@ -112,15 +112,14 @@ def test_rows_that_weigh_nothing_are_left_out_and_repeated_ones_counted_once():
     assert sorted(number) == kept.tolist()
     assert rows["names"] == [f"r{i}" for i in number]
     assert Findings(estimator.fit_, names=names).tree.names == tuple(f"r{i}" for i in kept)
-    assert [page.data["classes"][k] for k in unpacked(rows["class"], "<i4")] == [
-        str(i) for i in number
-    ]
+    known = page.data["annotations"][0]
+    assert [known["names"][k] for k in unpacked(known["code"], "<i4")] == [str(i) for i in number]
     columns = [unpacked(column["values"], "<f4") for column in page.data["columns"]]
     np.testing.assert_allclose(np.stack(columns, axis=1), data[number], rtol=1e-6)
-    np.testing.assert_array_equal(unpacked(rows["label"], "<i4"), labels[number])
-    np.testing.assert_allclose(
-        unpacked(rows["confidence"], "<f4"), estimator.confidence_[number], rtol=1e-6
-    )
+    cut = page.data["cuts"][page.data["found"]]
+    np.testing.assert_array_equal(unpacked(cut["label"], "u1"), labels[number])
+    confidence = unpacked(cut["confidence"], "<u2") / cut["steps"]
+    np.testing.assert_allclose(confidence, estimator.confidence_[number], atol=1e-5)
 
 
 # ---- columns ------------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from sticktree import Tree
 from sticktree.present.findings import Findings
 from sticktree.processes import NestedRestaurant
 from sticktree.report.branches import Branches
-from sticktree.report.content import Content, sample
+from sticktree.report.content import Content
+from sticktree.report.rows import sample
 from tests.support.made_fits import mixture
 from tests.support.pages import unpacked
 
@@ -73,12 +74,12 @@ def test_page_of_many_rows_says_how_many_it_has():
     names = [f"row {k}" for k in range(2_000)]
     whole = Content.of(Findings(fitted.fit_), {})
     part = Content.of(Findings(fitted.fit_, names=names), {}, most_rows=500)
-    assert "This page has 500 of the 2,000 rows" in part.pieces["summary"]
-    assert "This page has" not in whole.pieces["summary"]
+    assert "This page has 500 of the 2,000 rows" in part.summary
+    assert "This page has" not in whole.summary
     assert len(set(part.data["rows"]["names"])) == 500
     sizes = np.bincount(fitted.labels_)
     for k, size in enumerate(sizes):
-        assert re.search(rf">{k}</[^>]*></th><td[^>]*><[^>]*>{size}<", part.pieces["clusters"])
+        assert re.search(rf">{k}</[^>]*></th><td[^>]*><[^>]*>{size}<", part.sections[0].html)
 
 
 def test_of_rows_that_are_elsewhere_the_page_has_the_sample_that_was_kept():
@@ -88,7 +89,7 @@ def test_of_rows_that_are_elsewhere_the_page_has_the_sample_that_was_kept():
     elsewhere = replace(found.training, data=values[:0], sampled=(kept, values[kept]))
     part = replace(found, training=elsewhere).with_summaries(found.summaries())
     content = Content.of(Findings(part), {})
-    assert "This page has 15 of the 60 rows" in content.pieces["summary"]
+    assert "This page has 15 of the 60 rows" in content.summary
     number = unpacked(content.data["rows"]["number"], "<i4")
     assert sorted(number) == kept.tolist()
     shown = unpacked(content.data["columns"][1]["values"], "<f4")

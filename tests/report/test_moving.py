@@ -9,7 +9,17 @@ from sticktree import Tree
 from sticktree.report import write_report
 from sticktree.report.branches import Branches
 from tests.support.made_fits import mixture
-from tests.support.pages import Page, current, marked, point_of, size_of, titled, unpacked, until
+from tests.support.pages import (
+    Page,
+    current,
+    marked,
+    picture,
+    point_of,
+    size_of,
+    titled,
+    unpacked,
+    until,
+)
 
 # ---- by mouse -----------------------------------------------------------------------------------
 
@@ -51,44 +61,44 @@ def test_a_click_zooms_and_the_path_leads_back(open_page, plain):
 
 def test_buttons_magnify_and_dragging_pans(open_page, plain):
     page = open_page(plain)
-    picture = "document.getElementById('tree-canvas').toDataURL()"
-    seen = [page.evaluate(picture)]
+    seen = [page.evaluate(picture())]
     for _ in range(3):
         page.locator("#zoom-in").click()
-    until(page, f"(old) => {picture} !== old", arg=seen[-1])
-    seen.append(page.evaluate(picture))
+    until(page, f"(old) => {picture()} !== old", arg=seen[-1])
+    seen.append(page.evaluate(picture()))
     x, y = point_of(page, 0.5, 0.5)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x, y - 150, steps=4)
     page.mouse.up()
-    until(page, f"(old) => {picture} !== old", arg=seen[-1])
+    until(page, f"(old) => {picture()} !== old", arg=seen[-1])
     assert page.locator("#path li").count() == 1  # a drag is no click
     page.locator("#zoom-all").click()
     page.mouse.move(1, 1)
-    until(page, f"(old) => {picture} === old", arg=seen[0])
+    until(page, f"(old) => {picture()} === old", arg=seen[0])
 
 
 def test_modes_colours_and_supports_change_the_picture(open_page, plain):
     page = open_page(plain)
-    picture = "document.getElementById('tree-canvas').toDataURL()"
-    seen = page.evaluate(picture)
+    page.locator("#view-options summary").click()
+    seen = page.evaluate(picture())
     for act in (
         lambda: page.check("input[value=dendrogram]"),
-        lambda: page.select_option("#colour", "class"),
+        lambda: page.select_option("#colour", "a0"),
         lambda: page.select_option("#threshold", "exact 0.5"),
         lambda: page.locator("#details button", has_text="Fold").click(),
     ):
         act()
-        until(page, f"(old) => {picture} !== old", arg=seen)
-        seen = page.evaluate(picture)
+        until(page, f"(old) => {picture()} !== old", arg=seen)
+        seen = page.evaluate(picture())
     assert "odd" in page.locator("#legend").inner_text()
     assert page.locator("#details button", has_text="Unfold").count() == 1
 
 
 def test_both_supports_are_told_and_explained(open_page, plain, estimator):
     page = open_page(plain)
-    data = Page(plain.read_text()).data["tree"]
+    page.locator("#view-options summary").click()
+    data = Page(plain.read_text()).data["trees"][0]
     transfer, exact = (unpacked(data[kind], "float32") for kind in ("transfer", "support"))
     assert (exact <= transfer + 1e-6).all()
     facts = page.locator("#details .facts").first.inner_text().split("\n")
@@ -202,34 +212,30 @@ def test_the_means_of_a_branch_are_right(open_page, plain, estimator, table):
 
 def test_tab_passes_every_part_in_order(open_page, plain):
     page = open_page(plain)
+    page.locator("#view-options summary").click()
+    page.locator("#search").focus()
     seen = []
-    for _ in range(14):
-        page.keyboard.press("Tab")
+    for _ in range(22):
         seen.append(
             page.evaluate(
                 """() => {
                   const at = document.activeElement;
                   const shown = getComputedStyle(at.closest('#tree') ?? at).outlineStyle;
                   if (shown === 'none' && at.type !== 'radio') throw new Error(at.outerHTML);
-                  return at.id || at.getAttribute('role') || at.type || at.tagName;
+                  return at.id || at.getAttribute('role') || at.value || at.type || at.tagName;
                 }"""
             )
         )
-    assert seen[:12] == [
-        "A",
-        "search",
-        "radio",
-        "colour",
-        "threshold",
-        "button",  # the path
-        "treeitem",
-        "zoom-in",
-        "zoom-out",
-        "zoom-up",
-        "zoom-all",
-        "unfold",
+        page.keyboard.press("Tab")
+    tools = ["search", "colour", "icicle", "SUMMARY", "threshold", "column-order"]
+    assert seen[:10] == [*tools, "label", "a0", "confidence", "heat"]
+    path, tree, *buttons = seen[10:]
+    assert (path, tree) == ("button", "treeitem")
+    assert buttons[:7] == [
+        *("zoom-in", "zoom-out", "zoom-up", "zoom-all", "unfold"),
+        *("columns-in", "columns-out"),
     ]
-    assert seen[12:] == ["SUMMARY", "details"]
+    assert buttons[7:] == ["get-svg", "get-png", "get-newick"]
 
 
 # ---- search -------------------------------------------------------------------------------------

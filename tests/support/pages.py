@@ -76,6 +76,12 @@ def until(page, condition, arg=None):
     raise AssertionError(f"never came true: {condition} ({arg!r})")
 
 
+def picture(canvas="tree-canvas"):
+    """An expression for a number that changes with what is on a canvas."""
+    data = f"document.getElementById('{canvas}').toDataURL()"
+    return f"[...{data}].reduce((sum, one) => (31 * sum + one.charCodeAt(0)) | 0, 0)"
+
+
 def titled(page, name):
     """Wait until the details are about something."""
     until(page, "(name) => document.querySelector('#details h3').textContent === name", name)

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 
@@ -61,6 +62,47 @@ def test_clusters_are_a_strip(named):
     assert all(legend[row[2]] == row[1] for row in rows)
     with pytest.raises(ValueError, match="labels must have one label for each of 25 data"):
         named.to_itol(labels=[0, 1])
+
+
+def test_annotations_are_strips_of_groups_or_of_numbers(named):
+    kinds = ["x", None, "y y\n"] + ["x"] * 22
+    ages = [float("nan"), *np.linspace(0, 12, 24)]
+    files = named.to_itol(annotations={"kind": kinds, "a ge": ages, "a/ge": [True] * 25})
+    names = ["annotation_kind.txt", "annotation_a_ge.txt", "annotation_a_ge_2.txt"]
+    assert list(files)[-3:] == names
+    head, rows = cells(files[names[0]])
+    assert head[0] == ["DATASET_COLORSTRIP"]
+    assert ["DATASET_LABEL", "kind"] in head
+    assert [row[2] for row in rows] == ["x", "y y"] + ["x"] * 22
+    assert "row_1" not in [row[0] for row in rows]  # of which nothing is known
+    head, rows = cells(files[names[1]])
+    assert head[0] == ["DATASET_GRADIENT"]
+    assert [row[0] for row in rows] == list(named.names[1:])
+    np.testing.assert_allclose([float(row[1]) for row in rows], ages[1:], rtol=1e-5)
+    assert cells(files[names[2]])[0][0] == ["DATASET_COLORSTRIP"]
+    with pytest.raises(ValueError, match=r"annotations\['x'\] must have one value for each of 25"):
+        named.to_itol(annotations={"x": [1]})
+
+
+def test_data_are_a_heat_map(named):
+    values = np.random.default_rng(0).normal(3, 5, size=(25, 3))
+    values[4, 1] = np.nan
+    values[:, 2] = 7.0
+    files = named.to_itol(data=values, columns=["a", "b\tc", "d"])
+    head, rows = cells(files["heatmap.txt"])
+    assert head[0] == ["DATASET_HEATMAP"]
+    assert ["FIELD_LABELS", "a", "b c", "d"] in head
+    assert [row[0] for row in rows] == list(named.names)
+    assert rows[4][2] == "X"
+    shown = np.array([[np.nan if x == "X" else float(x) for x in row[1:]] for row in rows])
+    expected = (values - np.nanmean(values, axis=0)) / np.nanstd(values, axis=0).clip(1e-9)
+    np.testing.assert_allclose(shown, expected, atol=1e-3)
+    frame = pd.DataFrame(values, columns=list("uvw"))
+    assert ["FIELD_LABELS", *"uvw"] in cells(named.to_itol(data=frame)["heatmap.txt"])[0]
+    with pytest.raises(ValueError, match="data must have a row for each of 25 data, got shape"):
+        named.to_itol(data=values[:3])
+    with pytest.raises(ValueError, match="columns must be 3 names"):
+        named.to_itol(data=values, columns=["a"])
 
 
 @pytest.mark.parametrize("names", [["a", "a", "b"], ["a\tb", "c|d", "e\n"], ["it's", "b", "(c)"]])

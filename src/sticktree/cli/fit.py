@@ -26,7 +26,7 @@ from sticktree.cli.fit_options import (
     lasting,
     parameters_of,
 )
-from sticktree.cli.runs import FILES, RunFolder, environment, seed_of
+from sticktree.cli.runs import FILES, LOADINGS, RunFolder, environment, seed_of
 from sticktree.cli.table import (
     ROLES,
     LargeFile,
@@ -51,6 +51,7 @@ The folder gets plain files:
                    level of the tree
   markers.csv      what makes each cluster: every column of it against all other rows
   relevance.csv    which columns carry the clusters: the share of their variance between these
+  loadings.csv     what the factors are made of, where columns are so many that there are some
   tree.nwk         the tree for programs that read Newick; tree.json and nodes.csv have it as well
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
@@ -77,6 +78,8 @@ examples:
     sticktree fit cells.csv --group patient --condition treated -o cells
   more rows than fit into memory:
     sticktree fit big.parquet --algorithm parallel -o big
+  far more columns than rows, with five factors:
+    sticktree fit genes.csv --id sample --factors 5 -o genes
   on a cluster:
     sticktree fit /shared/big.parquet --scheduler tcp://host:8786 -o big
   go on after Ctrl-C:
@@ -194,7 +197,7 @@ def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | N
             f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
             "--overwrite, or choose another folder"
         )
-    present = [name for name in FILES if (path / name).exists()]
+    present = [name for name in (*FILES, LOADINGS) if (path / name).exists()]
     if present and not options.overwrite:
         what = "a run" if status == "finished" else ", ".join(present)
         raise ValueError(

@@ -52,6 +52,8 @@ FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMA
 COMPOSITION, CONTRASTS = "composition.csv", "contrasts.csv"
 OF_GROUPS = (COMPOSITION, CONTRASTS)
 """Files of a run whose rows belong to groups, or to groups in conditions."""
+LOADINGS = "loadings.csv"
+"""A further one, of a run with factors."""
 RESULTS = (
     "model",
     "level",
@@ -166,6 +168,12 @@ class RunFolder:
         return [word or None for word in self.clusters["label"]]
 
     @property
+    def annotations(self) -> dict[str, list[str | None]]:
+        """What is known of the rows besides, by name: the classes, if a column gave them."""
+        labels = self.labels
+        return {} if labels is None else {self.record["columns"]["label"]: labels}
+
+    @property
     def by_level(self) -> list[npt.NDArray[np.int64]]:
         """The clusters of least loss at levels 1 to the last."""
         levels = range(1, self.record["result"]["levels"] + 1)
@@ -193,7 +201,7 @@ class RunFolder:
     def begin(self, record: Mapping[str, Any]) -> None:
         """Make the folder and write what is going to be run; remove what an older run left."""
         self.path.mkdir(parents=True, exist_ok=True)
-        for name in (*FILES[1:], *OF_GROUPS):
+        for name in (*FILES[1:], LOADINGS, *OF_GROUPS):
             (self.path / name).unlink(missing_ok=True)
         self._write_record({**record, "status": "running"})
 
@@ -233,6 +241,10 @@ class RunFolder:
         write_pieces(self.path / CLUSTERS, csv_pieces(table))
         found.markers.to_csv(self.path / MARKERS)
         found.relevance.to_csv(self.path / RELEVANCE)
+        files = list(FILES)
+        if estimator.n_factors_:
+            estimator.loadings_.to_csv(self.path / LOADINGS)
+            files.append(LOADINGS)
         self._write(SUMMARY, summary(found) + "\n")
         files = [*FILES, *self._write_groups(estimator, conditions)]
         facts = found.result()

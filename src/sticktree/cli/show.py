@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +105,7 @@ def run_report(options: argparse.Namespace) -> None:
             path,
             folder.estimator,
             names=folder.ids,
-            classes=folder.labels,
+            annotations=folder.annotations,
             title=options.title or folder.record["data"]["name"],
             provenance=folder.record,
         )
@@ -134,6 +133,7 @@ KINDS = {
     "markers": "what makes each cluster: its columns against all other rows",
     "composition": "the share of every cluster in each group; for runs with --group",
     "relevance": "which columns carry the clusters: shares of variance between these",
+    "loadings": "what the factors of many columns are made of",
     "density": "rows, tree and density; for one or two columns",
 }
 DISPLAYS = {
@@ -147,6 +147,7 @@ DISPLAYS = {
     "markers": "MarkersDisplay",
     "composition": "CompositionDisplay",
     "relevance": "RelevanceDisplay",
+    "loadings": "LoadingsDisplay",
 }
 OF_TREES = ("dendrogram", "icicle", "heatmap", "coclustering")
 PLOT_EPILOG = "kinds:\n" + "".join(f"  {kind:<13} {words}\n" for kind, words in KINDS.items())
@@ -192,10 +193,12 @@ def run_plot(options: argparse.Namespace) -> None:
     if options.kind == "composition" and folder.estimator.fit_.training.groups is None:
         raise ValueError("--kind composition is for runs with groups: sticktree fit --group COLUMN")
     if options.kind == "all":
-        left_out = {"density"} if not columns else set()
+        impossible = set() if columns else {"density"}
+        if not folder.estimator.n_factors_:
+            impossible.add("loadings")
         if folder.estimator.fit_.training.groups is None:
-            left_out.add("composition")
-        kinds = [kind for kind in KINDS if kind not in left_out]
+            impossible.add("composition")
+        kinds = [kind for kind in KINDS if kind not in impossible]
         target = Path(options.output or folder.path / "figures")
         if target.exists() and not target.is_dir():
             raise ValueError(f"--output {target} is a file: for --kind all give a folder")
@@ -253,6 +256,10 @@ def _figure(kind: str, folder: RunFolder, columns: list[str] | None, tree: str) 
     from sticktree import plotting
 
     estimator = folder.estimator
+    if kind == "loadings" and not estimator.n_factors_:
+        raise ValueError(
+            "--kind loadings is for runs with factors: this one was fitted to its columns"
+        )
     if kind == "density":
         return plotting.figure_density(estimator, columns=columns)
     labels = folder.labels
@@ -279,15 +286,18 @@ PLOT = Command(
 EXPORT_EPILOG = """\
   newick   for phylogenetics programs: names, lengths, exact supports as labels and transfer
            supports in comments, as FigTree and iTOL read them
-  itol     for itol.embl.de, into a folder: the tree, its supports and its clusters
+  nexus    for FigTree, PAUP*, MrBayes, BEAST and R's ape: the same, with a table of names
+  itol     for itol.embl.de, into a folder: the tree, its supports, clusters and labels, and the
+           data as a heat map
   linkage  SciPy's matrix: one merge per line (two clusters, height, size); as an array if the
            file's name ends in .npy, else as CSV
   json     arrays, for Tree.from_json
   csv      one node per line: its parent, level, time, supports and number of rows
-  graphml  for graph programs
+  graphml  for graph programs; lists of rows and names are JSON
 
 examples:
     sticktree export run --format newick -o tree.nwk
+    sticktree export run --format nexus -o tree.nex
     sticktree export run --format newick --tree clusters -o clusters.nwk
     sticktree export run --format linkage -o linkage.npy
     sticktree export run --format csv --min-support 0.5
@@ -295,7 +305,7 @@ examples:
     sticktree export run --format itol -o itol
 """
 LINES = 100_000  # of a table that are written at once
-FORMATS = ("newick", "itol", "linkage", "json", "csv", "graphml")
+FORMATS = ("newick", "nexus", "itol", "linkage", "json", "csv", "graphml")
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
@@ -339,12 +349,22 @@ def run_export(options: argparse.Namespace) -> None:
 
 
 def _write_itol(run: RunFolder, tree: Tree, folder: Path, *, overwrite: bool) -> None:
+    from sticktree.present.findings import Findings
     from sticktree.tree.itol import itol_files
 
     fit = run.estimator.fit_
-    labels = fit.labels[fit.training.fitted_rows]
-    output_folder(folder, list(itol_files(tree, labels)), overwrite=overwrite)
-    for path in tree.write_itol(folder, labels=labels):
+    rows = fit.training.fitted_rows
+    given: dict[str, Any] = {"labels": fit.labels[rows]}
+    given["annotations"] = {
+        name: [words[row] for row in rows] for name, words in run.annotations.items()
+    }
+    table = Findings(fit).table
+    numeric = [d for d, categories in enumerate(table.categories) if not categories]
+    if numeric and table.rows.size == fit.training.n_rows:
+        given["data"] = table.some(rows).values[:, numeric]
+        given["columns"] = [table.names[d] for d in numeric]
+    output_folder(folder, list(itol_files(tree, **given)), overwrite=overwrite)
+    for path in tree.write_itol(folder, **given):
         print(f"wrote {path}")
 
 
@@ -383,20 +403,19 @@ def _linkage(tree: Any) -> Iterator[str]:
         yield f"{int(a)},{int(b)},{height!r},{int(size)}\n"
 
 
+def _nexus(tree: Any) -> Iterator[str]:
+    from sticktree.tree.nexus import nexus_pieces
+
+    return nexus_pieces(tree)
+
+
 def _graphml(tree: Any) -> str:
-    graph = tree.to_networkx()  # raises with what to install if there is no networkx
-    # GraphML has no lists.
-    for attributes in (graph.graph, *(values for _, values in graph.nodes(data=True))):
-        for key, value in list(attributes.items()):
-            if value is None:
-                del attributes[key]
-            elif isinstance(value, list | tuple):
-                attributes[key] = ", ".join(map(str, value))
-    return "\n".join(import_module("networkx").generate_graphml(graph)) + "\n"
+    return str(tree.to_graphml())  # raises with what to install if there is no networkx
 
 
 WRITERS: dict[str, Any] = {
     "newick": _newick,
+    "nexus": _nexus,
     "linkage": _linkage,
     "json": _json,
     "csv": _csv,

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.data.frames import Container, Raw, build, is_empty, read
+from sticktree.display import html
 from sticktree.engine.own.kinds import DECLARED, KINDS, LIKELIHOODS
 from sticktree.tree import NULL
 
 NAMES_SHOWN = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Columns:
     """What the columns of a table are, and all that is needed to read new rows like them.
 
@@ -93,6 +94,14 @@ class Columns:
     def __str__(self) -> str:
         """Say what the columns are."""
         return self.describe()
+
+    def __repr__(self) -> str:
+        """Return how many columns there are of each kind, and which."""
+        return f"Columns({self.listed()})"
+
+    def _repr_html_(self) -> str:
+        """Return how they look in a notebook."""
+        return html("columns", self)
 
     # ---- rows to numbers ------------------------------------------------------------------------
 

@@ -12,9 +12,12 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.data import Columns, Table
+from sticktree.data.factoring import check_number, factors_pay, find_factors
+from sticktree.data.factors import Factored, Factors
 from sticktree.data.groups import RowGroups, read_groups
 from sticktree.data.scaling import Scaling
 from sticktree.errors import ParameterError
+from sticktree.model import Column
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.partition import Partition, Picked
@@ -125,7 +128,8 @@ class TrainingData:
     scaling : Scaling
         Names, kinds and units of the columns.
     data : float array, shape (N, D)
-        Standardised rows, repeated as their weights say; without rows if these are elsewhere.
+        What the engine takes: standardised rows, repeated as their weights say, or their scores
+        where the table has factors; without rows if these are elsewhere.
     rows : int array, shape (N,)
         The row of the user's table that each datum is.
     outside : float array, shape (n, D)
@@ -142,6 +146,8 @@ class TrainingData:
         Where chains of the parallel sampler find the rows while a fit goes on.
     groups : RowGroups or None
         The groups of the data, if they belong to several.
+    factored : Factored or None
+        The standardised rows, and how they are made of scores, where the data are scores.
     """
 
     scaling: Scaling
@@ -154,6 +160,7 @@ class TrainingData:
     sampled: tuple[Rows, FloatArray] | None = None
     store: Store | None = None
     groups: RowGroups | None = None
+    factored: Factored | None = None
 
     @classmethod
     def of_table(
@@ -164,10 +171,15 @@ class TrainingData:
         algorithm: str,
         scaling: Scaling | None = None,
         names: tuple[str, ...] | None = None,
+        factors: Factors | int | str | None = None,
         groups: Any = None,
         group_column: Any = None,
     ) -> TrainingData:
-        """Prepare a table in memory; ``scaling`` is that of the last fit, if this one goes on."""
+        """Prepare a table in memory.
+
+        ``scaling`` is that of the last fit, if this one goes on. ``factors`` are those of the last
+        fit, or how many there are to be: a number, "auto", or None for none.
+        """
         rows = expand(1 if weights is None else weights, len(table.values))
         parallel = is_parallel(algorithm, table.columns, len(rows))
         found = None
@@ -189,6 +201,7 @@ class TrainingData:
             outside=scaling.standardised(others),
             names=names,
             groups=found,
+            factors=wanted_factors(factors, table.columns, len(rows)),
         )
 
     @classmethod
@@ -202,17 +215,26 @@ class TrainingData:
         outside: FloatArray | None = None,
         names: tuple[str, ...] | None = None,
         groups: RowGroups | None = None,
+        factors: Factors | int | str | None = None,
     ) -> TrainingData:
         """Return standardised data in memory; by default each is a row of its own."""
+        table, factored = data, None
+        if isinstance(factors, int):
+            check_number(factors, data)
+        if factors is not None:
+            if not isinstance(factors, Factors):
+                factors = find_factors(data, None if isinstance(factors, str) else factors)
+            factored, data = Factored.of(factors, table)
         return cls(
             scaling,
             data,
             np.arange(len(data)) if rows is None else rows,
-            data[:0] if outside is None else outside,
-            digest(data, groups),
+            table[:0] if outside is None else outside,
+            digest(table, groups),
             parallel,
             names,
             store=MemoryStore(data) if parallel else None,
+            factored=factored,
             groups=groups,
         )
 
@@ -241,6 +263,16 @@ class TrainingData:
     def without_store(self) -> TrainingData:
         """Return what is kept when chains have ended: they have the rows that they need."""
         return replace(self, store=None)
+
+    @property
+    def standardised(self) -> FloatArray:
+        """The standardised rows, with all columns, repeated as their weights say."""
+        return self.data if self.factored is None else self.factored.rows
+
+    @property
+    def factors(self) -> Factors | None:
+        """What makes all columns of the data, where these are scores."""
+        return None if self.factored is None else self.factored.factors
 
     @property
     def algorithm(self) -> str:
@@ -302,16 +334,38 @@ class TrainingData:
 
     def table(self) -> FloatArray:
         """Return the rows of the user's table as numbers, all of them; see `Scaling.restored`."""
-        table = np.empty((self.n_rows, self.data.shape[1]))
-        table[self.rows] = self.data
+        table = np.empty((self.n_rows, self.standardised.shape[1]))
+        table[self.rows] = self.standardised
         table[self.rows_outside] = self.outside
         return self.scaling.restored(table)
+
+    def scores_of(self, x: FloatArray) -> FloatArray:
+        """Return the scores of standardised rows, in their standard deviations."""
+        assert self.factored is not None
+        return np.asarray(self.factored.see(x).expected() / self.factored.factors.unit)
+
+    def scores(self) -> FloatArray:
+        """Return the scores of the rows of the user's table, all of them."""
+        scores = np.empty((self.n_rows, self.data.shape[1]))
+        scores[self.rows] = self.data
+        if len(self.outside):
+            scores[self.rows_outside] = self.scores_of(self.outside)
+        return scores
 
     def at_hand(self) -> tuple[Rows, FloatArray]:
         """Return numbers of rows and these, all of them, or a sample if they are not in memory."""
         if self.sampled is None:
             return np.arange(self.n_rows), self.table()
         return self.sampled[0], self.scaling.restored(self.sampled[1])
+
+    def describe(self, some: FloatArray, resolution: FloatArray | None) -> tuple[Column, ...]:
+        """Return the columns of the data as a model has them; see `Scaling.describe`.
+
+        ``some`` are data that stand for all.
+        """
+        if self.factors is None:
+            return self.scaling.describe(some, resolution)
+        return self.factors.columns(self.scaling.describe(self.standardised, resolution))
 
     def some(self, most: int | None = None) -> FloatArray:
         """Return data that stand for all: those that choose a model, or ``most`` about.
@@ -367,6 +421,26 @@ def grouped_parallel(algorithm: str, n_rows: int) -> ParameterError:
         f'fit with algorithm="gibbs", or a sample of the {n_rows:,} rows',
         shown=f'groups with algorithm="{algorithm}"',
     )
+
+
+def wanted_factors(
+    asked: Factors | int | str | None, columns: Columns, n_rows: int
+) -> Factors | int | str | None:
+    """Return the factors that are to be, None if there are none; raise if there can be none."""
+    if asked is None or isinstance(asked, Factors):
+        return asked
+    others = columns.discrete
+    if isinstance(asked, str):
+        return asked if not others and factors_pay(n_rows, len(columns)) else None
+    if others:
+        raise ParameterError(
+            "factors",
+            asked,
+            'None or "auto" unless all columns are gaussian or lognormal',
+            "fit the columns of other kinds without factors, or leave them out",
+            shown=f"{asked} with {', '.join(others)} columns",
+        )
+    return asked
 
 
 def label_every(n_rows: int, n_draws: int, n_chains: int) -> int:

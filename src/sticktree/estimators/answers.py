@@ -13,7 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
+from sticktree.data.factors import Factors
 from sticktree.data.groups import take_column
+from sticktree.data.loadings import Loadings
 from sticktree.display import html
 from sticktree.errors import ParameterError
 from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
@@ -212,6 +214,35 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     def columns_(self) -> Columns:
         """Names and kinds of the columns."""
         return self.fit_.columns
+
+    @property
+    def factors_(self) -> Factors | None:
+        """What makes all columns of a few scores, if the fit has factors."""
+        return self.fit_.training.factors
+
+    @property
+    def n_factors_(self) -> int:
+        """Number of factors; 0 if the fit has none."""
+        return 0 if self.factors_ is None else self.factors_.n_factors
+
+    @property
+    def loadings_(self) -> Loadings:
+        """By how much each column grows with each factor, in the user's units."""
+        return Loadings.of(self._factors("loadings_"), self.fit_.training.scaling)
+
+    @property
+    def factor_scores_(self) -> FloatArray:
+        """The scores of the rows of the fit: what clusters were sought in."""
+        self._factors("factor_scores_")
+        return self.fit_.training.scores()
+
+    def _factors(self, asker: str) -> Factors:
+        if self.factors_ is None:
+            raise AttributeError(
+                f'{asker} is for fits with factors, got none: with factors="auto" there are some '
+                "where rows are few for the columns, and a number asks for so many"
+            )
+        return self.factors_
 
     @property
     def stream_(self) -> Stream:
@@ -529,6 +560,20 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         X, numbers = self._groups_of(X, None)  # noqa: N806
         return np.hstack(self.fit_.memberships(self._asked(X), levels, numbers))
 
+    @chunkwise
+    def factor_scores(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+        """Return the scores of every row, shape (n_samples, n_factors), if the fit has factors.
+
+        They are in standard deviations of those of new rows. A row of the fit is known by its
+        values and has the score of ``factor_scores_``. Of a row with gaps they are what is
+        expected given what is observed, and 0 if that is nothing.
+        """
+        check_is_fitted(self)
+        self._factors("factor_scores")
+        return self.fit_.training.scores_of(
+            self.fit_.training.scaling.standardised(read_rows(self, X).values)
+        )
+
     def get_feature_names_out(self, input_features: object = None) -> npt.NDArray[np.object_]:
         """Return a name for every column of ``transform``: level and number of the cluster."""
         check_is_fitted(self)
@@ -595,7 +640,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         X, _ = self._groups_of(X, None)  # noqa: N806
         given, scaling = read_rows(self, X).values, self.fit_.training.scaling
         x = scaling.standardised(given)
-        compile_for_answers(self.predictive_.models, x, self.progress)
+        self._compile_for(x, self.predictive_.models)
         if n_draws is None:
             full = self.fit_.imputed(x, self._averaging)[None]
         else:
@@ -634,8 +679,13 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     ) -> FloatArray:
         """Return rows that ``models``, by default the chosen one, are asked about, standardised."""
         x = self.fit_.training.scaling.standardised(read_rows(self, X).values)
-        compile_for_answers(models or [self.fit_.model], x, self.progress)
+        self._compile_for(x, models or [self.fit_.model])
         return x
+
+    def _compile_for(self, x: FloatArray, models: Sequence[Model]) -> None:
+        if self.fit_.training.factors is not None:
+            x = x[:0]  # the scores of rows have no gaps
+        compile_for_answers(models, x, self.progress)
 
     @property
     def _averaging(self) -> Averaging:

@@ -16,7 +16,7 @@ from sticktree.estimators.online import as_first_batch, with_batch
 from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
-from sticktree.inference.parameters import AUTO, draws_depend_on
+from sticktree.inference.parameters import AUTO, PARAMETERS, draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
 
@@ -69,6 +69,14 @@ class DFPMixture(FittedMixture):
         How finely each column was measured: no cluster is narrower. It is in the user's units.
         Without it a leaf with noise of its own would put a spike on every repeated value. "auto" is
         the smallest gap between distinct values where values repeat, else 0.
+    factors : "auto", int or None, default="auto"
+        Scores that stand for many columns, the rest of which is noise. Where rows are few for the
+        columns, clusters are sought among the scores of some factors, which are estimated first
+        and then taken as known: x = μ + C (U s + U⊥ e), with U orthonormal, s of the mixture and
+        noise e of variance 1. Densities are those of all columns. A number asks for so many.
+        "auto" counts them where there are more than 32 columns and fewer than two rows for each,
+        and takes none elsewhere: with more rows the mixture predicts better without. None or 0 is
+        none. It is for columns that are gaussian or lognormal. See ``factors_``.
     scales : {"per_level", "shared"}, default="per_level"
         Whether the steps of each level have a variance of their own. It is in units of Σ;
         "shared" gives all steps Σ, as in the paper.
@@ -197,6 +205,15 @@ class DFPMixture(FittedMixture):
         What answers about densities, in standardised units.
     columns_ : Columns
         Names and kinds of the columns: print it.
+    factors_ : Factors or None
+        Axes and noise of the factors; None if the fit has none.
+    n_factors_ : int
+        How many there are; 0 if the fit has none.
+    loadings_ : Loadings
+        By how much each column grows with each factor, in the user's units, with the names of the
+        columns: print it, or take ``to_frame()``.
+    factor_scores_ : float array, shape (n_samples, n_factors)
+        The scores that clusters were sought in; see :meth:`factor_scores` for other rows.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : array of str
@@ -234,6 +251,7 @@ class DFPMixture(FittedMixture):
         leaf_noise: str = "auto",
         columns: Any = None,
         resolution: Any = "auto",
+        factors: int | str | None = "auto",
         scales: str = "per_level",
         concentration_prior: tuple[float, float] = (1.0, 1.0),
         precision_prior: tuple[float, float] = (1.0, 0.01),
@@ -264,6 +282,7 @@ class DFPMixture(FittedMixture):
         self.leaf_noise = leaf_noise
         self.columns = columns
         self.resolution = resolution
+        self.factors = factors
         self.scales = scales
         self.concentration_prior = concentration_prior
         self.precision_prior = precision_prior
@@ -310,7 +329,7 @@ class DFPMixture(FittedMixture):
             has its own share of every branch: ``composition_`` and :meth:`compare`. A row whose
             group is missing is a group of its own. It takes ``algorithm="gibbs"``.
         """
-        self.fit_ = self._fitted(X, sample_weight, self.algorithm, groups)
+        self.fit_ = self._fitted(X, sample_weight, self.algorithm, self.factors, groups)
         return self
 
     def fit_predict(
@@ -382,16 +401,26 @@ class DFPMixture(FittedMixture):
                 )
             self.fit_ = with_batch(self, X, n_warmup, n_draws)
         else:
-            self.fit_ = as_first_batch(self._fitted(X, None, "parallel"))
+            if PARAMETERS["factors"].check(self.factors) not in (None, AUTO):
+                raise ParameterError("factors", self.factors, 'None or "auto" with partial_fit')
+            self.fit_ = as_first_batch(self._fitted(X, None, "parallel", factors=None))
         return self
 
-    def _fitted(self, X: Any, sample_weight: Any, algorithm: str, groups: Any = None) -> Fit:  # noqa: N803
+    def _fitted(
+        self,
+        X: Any,  # noqa: N803
+        sample_weight: Any,
+        algorithm: str,
+        factors: Any,
+        groups: Any = None,
+    ) -> Fit:
         """Return the fit of the rows of ``X``; go on with the last if ``warm_start`` says so."""
         plan = Plan.of(self.model_parameters() | {"algorithm": algorithm})
         last = self.fit_ if self.warm_start and hasattr(self, "fit_") else None
         if last is not None:
             algorithm = last.training.algorithm
-        training = training_data(self, X, sample_weight, algorithm, last, groups)
+        factors = PARAMETERS["factors"].check(factors)
+        training = training_data(self, X, sample_weight, algorithm, last, factors, groups)
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
         if last is None:
@@ -447,6 +476,8 @@ def _checkpoint(
         )
     if estimator.n_draws == AUTO:  # its chains go on from those that chose the model
         parameters = parameters | {"n_draws": repr(AUTO)}
+    if training.factors is None:  # whether none were wanted or none found: as in older checkpoints
+        parameters = {name: text for name, text in parameters.items() if name != "factors"}
     checkpoint = Checkpoint(estimator.checkpoint, training, parameters)
     checkpoint.exists()
     return checkpoint

@@ -99,6 +99,11 @@ def _check_stream(estimator: Any, last: Fit) -> None:
         raise ValueError(
             f"partial_fit is for gaussian and lognormal columns only, got {', '.join(others)}"
         )
+    if last.training.factors is not None:
+        raise ValueError(
+            f"partial_fit must follow a fit without factors, got {last.training.factors.n_factors} "
+            "of them: they were estimated from the rows of the fit; fit with factors=None"
+        )
     if not last.training.in_memory:
         raise ValueError(
             "partial_fit must follow a fit to rows in memory, got one to rows that are "

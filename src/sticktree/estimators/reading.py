@@ -51,25 +51,37 @@ def training_data(
     sample_weight: Any,
     algorithm: str,
     last: Fit | None,
+    factors: int | str | None = None,
     groups: Any = None,
 ) -> TrainingData:
-    """Read the rows of a fit and standardise them, as the last fit did if this one goes on."""
+    """Read the rows of a fit and standardise them, as the last fit did if this one goes on.
+
+    ``factors`` is the parameter of the estimator, checked.
+    """
     scaling = None if last is None else last.training.scaling
     if groups is not None and (is_dask(X) or isinstance(X, ChunkedTable)):
         raise grouped_parallel("parallel", len(X) if isinstance(X, ChunkedTable) else X.shape[0])
     if is_dask(X):
-        _check_outside(
-            estimator, sample_weight, algorithm, "a dask array or DataFrame", "X.compute()"
-        )
+        dask, array = "a dask array or DataFrame", "X.compute()"
+        _check_outside(estimator, sample_weight, algorithm, factors, dask, array)
         return _of_dask(estimator, X, last)
     if isinstance(X, ChunkedTable):
         chunks, array = "a table that is read in chunks", "an array in memory"
-        _check_outside(estimator, sample_weight, algorithm, chunks, array)
+        _check_outside(estimator, sample_weight, algorithm, factors, chunks, array)
         return _of_chunks(estimator, X, scaling)
     X, groups, column = take_column(X, groups)  # noqa: N806
     names, table = row_names(X), read_rows(estimator, X, reset=last is None)
+    wanted = factors if last is None else last.training.factors
     return TrainingData.of_table(
-        table, sample_weight, estimator.standardize, algorithm, scaling, names, groups, column
+        table,
+        sample_weight,
+        estimator.standardize,
+        algorithm,
+        scaling,
+        names,
+        wanted,
+        groups,
+        column,
     )
 
 
@@ -81,6 +93,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
             "them, and sticktree.anndata.table(adata) returns it"
         )
     columns = estimator.columns
+    _check_dense(X)
     if isinstance(X, Table):
         alike: Any = np.zeros((1, len(X.columns.given)))
         if X.columns.container != "array":
@@ -107,6 +120,20 @@ def read_rows(estimator: Any, X: Any, *, reset: bool = False) -> Table:  # noqa:
     return table
 
 
+def _check_dense(X: Any) -> None:  # noqa: N803
+    """Raise if rows are a sparse matrix, and say what to do with counts."""
+    if "scipy.sparse" in sys.modules and sys.modules["scipy.sparse"].issparse(X):
+        raise ParameterError(
+            "X",
+            X,
+            "a dense array",
+            "take X.toarray(), and of counts, such as reads of genes in cells, logarithms of "
+            "shares: np.log1p(1e4 * counts / counts.sum(axis=1, keepdims=True)), of many columns "
+            "the most variable ones",
+            shown=f"a sparse matrix of shape {X.shape}",
+        )
+
+
 def row_names(X: Any) -> tuple[str, ...] | None:  # noqa: N803
     """Return the names of the rows of a table, unless they are only numbered."""
     if isinstance(X, Table):
@@ -121,7 +148,12 @@ def row_names(X: Any) -> tuple[str, ...] | None:  # noqa: N803
 
 
 def _check_outside(
-    estimator: Any, sample_weight: Any, algorithm: str, rows: str, instead: str
+    estimator: Any,
+    sample_weight: Any,
+    algorithm: str,
+    factors: int | str | None,
+    rows: str,
+    instead: str,
 ) -> None:
     """Raise an error if something is asked that cannot be done with rows outside memory.
 
@@ -134,6 +166,9 @@ def _check_outside(
     if sample_weight is not None:
         shown = type(sample_weight).__name__
         raise ParameterError("sample_weight", sample_weight, f"None for {rows}", shown=shown)
+    if isinstance(factors, int):
+        expected = f'None or "auto" for {rows}'
+        raise ParameterError("factors", factors, expected, f"they take {instead}")
     columns = estimator.columns
     kinds = set(columns.values() if isinstance(columns, dict) else columns or ())
     if kinds - {"gaussian"}:

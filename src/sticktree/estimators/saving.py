@@ -179,8 +179,10 @@ def _read_2(archive: Archive) -> DFPMixture:
 
 
 def _estimator(name: str, attributes: dict[str, Any]) -> DFPMixture:
-    # Files that were written before models were averaged answer as they did then.
+    # Files that were written before models were averaged, and before there were factors, answer as
+    # they did then.
     estimator = ESTIMATORS[name](averaging="best")
+    estimator.factors = None
     for key, value in attributes.items():
         setattr(estimator, key, value)
     return estimator

@@ -154,7 +154,7 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
     """Choose a model and sample its posterior, or go on where ``saver`` has it."""
     seed, schedule = seed_sequence(plan.random_state), plan.schedule_for(training)
     some = training.some()
-    columns = training.scaling.describe(some, plan.resolution)
+    columns = training.describe(some, plan.resolution)
     candidates = plan.candidates.models(columns, plan.level)
     if training.groups is not None:
         groups = Groups(training.groups.of_data, plan.group_concentration)

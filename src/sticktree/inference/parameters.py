@@ -90,6 +90,15 @@ def _whole_or_auto(minimum: int) -> Allowed:
     return Allowed('"auto" or int', check, "whole", word=AUTO)
 
 
+def _check_factors(name: str, value: Any) -> int | str | None:
+    """Return a number of factors, "auto", or None for none, as which 0 is understood too."""
+    if value is None or (isinstance(value, str) and value == AUTO):
+        return value
+    if not is_integer(value) or value < 0:
+        raise ParameterError(name, value, 'None, "auto" or an integer of at least 0')
+    return int(value) or None
+
+
 def _flag(*, optional: bool = False) -> Allowed:
     def check(name: str, value: Any) -> bool | None:
         if optional and value is None:
@@ -171,6 +180,7 @@ SECONDS = Allowed(
     lambda name, value: None if value is None else check_positive(name, value),
     "number",
 )
+FACTORS = Allowed('"auto", int or None', _check_factors, "whole", word=AUTO)
 PAIR = Allowed("(float, float)", _check_pair)
 PATH = Allowed("path or None", _check_path)
 
@@ -245,6 +255,9 @@ PARAMETERS = {parameter.name: parameter for parameter in (
     Parameter("resolution", "auto", RESOLUTION,
               "how finely each column was measured: no cluster is narrower", "resolution", "R",
               "auto: the smallest gap where values repeat"),
+    Parameter("factors", "auto", FACTORS,
+              "scores that stand for many columns, the rest of which is noise", "factors", "Q",
+              "auto: counted where rows are few for the columns; 0 is none"),
     Parameter("scales", "per_level", _one_of("per_level", "shared"),
               "whether the steps of each level have a variance of their own", "scales"),
     Parameter("concentration_prior", (1.0, 1.0), PAIR,

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.data import Columns
+from sticktree.data.factors import Factored, Factors
 from sticktree.data.groups import RowGroups
 from sticktree.data.scaling import Scaling
 from sticktree.data.training import TrainingData
@@ -65,6 +66,8 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Course,
             Cut,
             Diagnosis,
+            Factored,
+            Factors,
             Groups,
             Lasting,
             LeaveOneOut,

@@ -8,6 +8,7 @@ from sticktree.plotting.columns import HeatmapAxes
 from sticktree.plotting.composition import CompositionDisplay, plot_composition
 from sticktree.plotting.density import DensityDisplay, figure_density, plot_density
 from sticktree.plotting.heatmap import HeatmapDisplay, plot_heatmap
+from sticktree.plotting.loadings import LoadingsDisplay, plot_loadings
 from sticktree.plotting.markers import MarkersDisplay, plot_markers
 from sticktree.plotting.posterior import (
     CoclusteringDisplay,
@@ -36,6 +37,7 @@ __all__ = [
     "HeatmapDisplay",
     "IcicleDisplay",
     "LeavesPerLevelDisplay",
+    "LoadingsDisplay",
     "MarkersDisplay",
     "RelevanceDisplay",
     "ScatterDisplay",
@@ -52,6 +54,7 @@ __all__ = [
     "plot_heatmap",
     "plot_icicle",
     "plot_leaves_per_level",
+    "plot_loadings",
     "plot_markers",
     "plot_relevance",
     "plot_scatter",

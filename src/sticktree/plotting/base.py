@@ -261,7 +261,7 @@ def data_of(estimator: Any) -> FloatArray:
     Lognormal columns are logarithms, and categories are codes.
     """
     training = check_fitted(estimator).fit_.training
-    restored = training.scaling.restored(training.data[training.first_data])
+    restored = training.scaling.restored(training.standardised[training.first_data])
     return np.asarray(restored, dtype=np.float64)
 
 

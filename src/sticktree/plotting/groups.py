@@ -24,7 +24,7 @@ from sticktree.plotting.base import (
     tree_of,
 )
 from sticktree.plotting.outline import Outline, Rows
-from sticktree.present.findings import Classes
+from sticktree.present.annotations import Classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -37,6 +37,15 @@ ENTRIES = {
 }
 
 
+ENTRY_DIMENSIONS = {
+    "nodes": ("level",),
+    "scales": ("level",),
+    "variance": ("level", "column"),
+    "hyper": ("hyper_parameter", "column"),
+}
+"""What is counted by the entries of scalars that have several."""
+
+
 class Posterior:
     """Draws of several chains.
 
@@ -72,7 +81,7 @@ class Posterior:
             for k, chain in enumerate(self.chains)
             for number, draw in enumerate(chain)
         ]
-        return PosteriorPredictive(numbered, self.model, self.training.data)
+        return PosteriorPredictive(numbered, self.model, self.training.data, self.training.factored)
 
     @property
     def n_chains(self) -> int:
@@ -105,8 +114,12 @@ class Posterior:
 
     def __repr__(self) -> str:
         """Return the numbers of chains and draws, and their size."""
-        size = f"{self.nbytes_per_draw:,.0f} bytes each" if len(self) else "none yet"
-        return f"Posterior(n_chains={self.n_chains}, n_draws={self.n_draws}, {size})"
+        chains = f"{self.n_chains} chain" + "s" * (self.n_chains != 1)
+        if not len(self):
+            return f"Posterior({chains}, no draws yet)"
+        draws = f"{self.n_draws:,} draw" + "s" * (self.n_draws != 1)
+        size = f"{self.nbytes_per_draw:,.0f} bytes a draw"
+        return f"Posterior({chains} of {draws}, trees of {self.depth} levels, {size})"
 
     def scalars(self) -> dict[str, npt.NDArray[Any]]:
         """Return label-free numbers of every draw, each of shape (n_chains, n_draws, …).
@@ -168,14 +181,44 @@ class Posterior:
         return np.array([draw.tree.cut(level) for draw in self.labelled])
 
     def to_arviz(self) -> Any:
-        """Return the scalars as ArviZ's DataTree (needs arviz-base)."""
+        """Return the scalars as ArviZ's DataTree (needs arviz-base).
+
+        Dimensions are called by what they count: levels from 1, columns by their names.
+        """
         try:
             from arviz_base import from_dict
         except ImportError:
             raise ImportError(
                 "to_arviz needs arviz-base: install it with `pip install sticktree[arviz]`"
             ) from None
-        return from_dict({"posterior": self.scalars()})
+        scalars = self.scalars()
+        dims = {name: self._dimensions(name, values.shape[2:]) for name, values in scalars.items()}
+        coords = {dim: labels for known in dims.values() for dim, labels in known.items() if labels}
+        return from_dict(
+            {"posterior": scalars},
+            dims={name: list(known) for name, known in dims.items() if known},
+            coords=coords,
+        )
+
+    def _dimensions(self, name: str, shape: tuple[int, ...]) -> dict[str, list[Any]]:
+        """Return what the entries of a scalar are, dimension by dimension, and how they are called.
+
+        Without labels they are counted from 0.
+        """
+        columns = [] if self.training is None else list(self.training.scaling.columns.names)
+        named: dict[str, list[Any]] = {
+            "level": list(range(1, self.depth + 1)),
+            "column": list(map(str, columns)),
+            "hyper_parameter": ["kappa", "shape", "scale"],
+        }
+        result: dict[str, list[Any]] = {}
+        for dim, size in zip(
+            ENTRY_DIMENSIONS.get(name, ("entry", "second_entry")), shape, strict=False
+        ):
+            fits = len(named.get(dim, [])) == size and len(set(named[dim])) == size
+            # Kinds with several coordinates a column, and levels of other models, are counted.
+            result[dim if fits else f"{name}_{dim}"] = named[dim] if fits else []
+        return result
 
 
 class ConvergenceWarning(UserWarning):
@@ -211,7 +254,7 @@ class Verdict:
     details: bool | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Whether the answer is settled; R-hat and effective sample size of every scalar that varies.
 
@@ -226,6 +269,23 @@ class Diagnosis:
     r_hat: dict[str, float]
     ess: dict[str, float]
     settled: Settled | None = None
+
+    def __repr__(self) -> str:
+        """Return the verdict, and the scalar that is worst."""
+        judged = self.verdict()
+        text = f"Diagnosis({judged.agreement}: {judged.text}"
+        if self.r_hat:
+            worst = max(self.r_hat, key=lambda name: self.r_hat[name])
+            fewest = min(self.ess, key=lambda name: self.ess[name])
+            text += (
+                f" Largest R-hat {r_hat_text(self.r_hat[worst])}: {scalar_name(worst)}; fewest "
+                f"effective draws {self.ess[fewest]:,.0f}: {scalar_name(fewest)}."
+            )
+        return text + ")"
+
+    def _repr_html_(self) -> str:
+        """Return how it looks in a notebook."""
+        return html("diagnosis", self)
 
     def verdict(self) -> Verdict:
         """Judge whether density, clusters and details of the tree are settled.

@@ -15,12 +15,14 @@ import numpy as np
 
 from sticktree.blas import one_thread
 from sticktree.checks import FloatArray, IntArray
+from sticktree.data.factors import Factored
 from sticktree.engine import engine_of
 from sticktree.engine.chain import Predictive
 from sticktree.engine.draw import Draw
 from sticktree.errors import warn_caller
 from sticktree.model import Model
 from sticktree.posterior.clusterings import spread
+from sticktree.posterior.factored import over_columns
 
 MOST_NAMED = 5  # draws that a warning names
 FAINTEST = -1e300  # stands for a log density that underflows
@@ -56,7 +58,9 @@ class PosteriorPredictive:
     model : Model
         The model they are of.
     data : float array, shape (N, D)
-        The standardised data; draws that have kept the sums of their leaves need none.
+        The data as the engine has them; draws that have kept the sums of their leaves need none.
+    factored : Factored or None
+        What makes all columns of a table of the data, where these are scores.
     group : int or None
         The group of the next row, if the data belong to groups; None is a new one.
     """
@@ -64,11 +68,17 @@ class PosteriorPredictive:
     draws: Sequence[NumberedDraw]
     model: Model
     data: FloatArray
+    factored: Factored | None = None
     group: int | None = None
 
     def of_group(self, group: int | None) -> PosteriorPredictive:
         """Return the same of the next row of a group."""
         return replace(self, group=group)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the rows that it answers about."""
+        return self.data.shape[1] if self.factored is None else self.factored.factors.n_columns
 
     @property
     def models(self) -> list[Model]:
@@ -88,7 +98,8 @@ class PosteriorPredictive:
     def each(self) -> Iterator[Predictive]:
         """Yield the predictive distribution of every draw; each is valid until the next."""
         draws = [numbered.draw for numbered in self.draws]
-        yield from engine_of(self.model).predictives(draws, self.data, self.model, self.group)
+        each = engine_of(self.model).predictives(draws, self.data, self.model, self.group)
+        yield from each if self.factored is None else over_columns(each, self.factored)
 
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log of the mean over draws of the predictive density of every row of ``x``.
@@ -128,7 +139,7 @@ class PosteriorPredictive:
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """Draw ``n`` rows, each from the predictive distribution of a draw chosen at random."""
         left, left_out, wanted = list(self.draws), list[NumberedDraw](), n
-        rows = [np.empty((0, self.data.shape[1]))]
+        rows = [np.empty((0, self.n_columns))]
         while wanted:
             if not left:
                 raise _no_sound_draw(len(self.draws))
@@ -258,7 +269,7 @@ class _Asked:
 
     def leave_out_unless_sound(self, predictive: Predictive) -> bool:
         """Return whether the present draw has a finite density; leave it out if not."""
-        middle = np.zeros((1, self.predictive.data.shape[1]))
+        middle = np.zeros((1, self.predictive.n_columns))
         sound = bool(np.isfinite(predictive.log_density(middle)).all())
         if not sound:
             self.left_out.append(self.numbered)

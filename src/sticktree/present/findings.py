@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from sticktree.data.readable import ReadableTable
 from sticktree.errors import ParameterError
+from sticktree.present.annotations import Annotation, Classes
 from sticktree.present.table import draws_in_words, many
 from sticktree.present.traits import Trait, traits
 
@@ -38,34 +39,6 @@ SIZES_SHOWN = 8  # of clusters
 COLUMNS_SHOWN = 8  # that carry the clusters
 COVARIANCES = {"full": "full", "diag": "diagonal", "spherical": "spherical"}
 NOISES = {"shared": "the same noise at all leaves", "own": "each leaf with its own noise"}
-
-
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """Known classes of rows: ``names[code[i]]``, or none where the code is −1."""
-
-    code: npt.NDArray[np.int64]
-    names: list[str]
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Classes:
-        """Give classes of any kind numbers, in their order; None, NaN and blanks are no class."""
-        known = [None if _is_missing(cell) else cell for cell in values]
-        distinct = {cell for cell in known if cell is not None}
-        try:
-            ordered = sorted(distinct)
-        except TypeError:
-            ordered = sorted(distinct, key=lambda cell: (str(type(cell)), str(cell)))
-        place = {cell: k for k, cell in enumerate(ordered)}
-        code = [-1 if cell is None else place[cell] for cell in known]
-        return cls(np.array(code, dtype=np.int64), [_name(cell) for cell in ordered])
-
-    def count(self, rows: npt.NDArray[Any]) -> dict[str, int]:
-        """Return how many of some rows are of each class, the most frequent first."""
-        known = self.code[rows]
-        number = np.bincount(known[known >= 0], minlength=len(self.names))
-        order = np.argsort(-number, kind="stable")
-        return {self.names[k]: int(number[k]) for k in order if number[k]}
 
 
 @dataclass(frozen=True)
@@ -101,7 +74,10 @@ class Findings:
     names : sequence, length n_samples, or None, default=None
         Names of its rows; by default those of its tree.
     classes : sequence, length n_samples, or None, default=None
-        Known classes of its rows, None where they are not known.
+        Known classes of its rows, None where they are not known; by default the first annotation
+        that is one of classes.
+    annotations : mapping of str to sequence, length n_samples, or None, default=None
+        What else is known of its rows: classes or numbers, by name.
     by_level : sequence of int arrays, optional
         The clusters of least loss at levels 1 to the last, if they are known already.
     """
@@ -112,13 +88,18 @@ class Findings:
         *,
         names: Sequence[Any] | None = None,
         classes: Sequence[Any] | None = None,
+        annotations: Mapping[str, Sequence[Any]] | None = None,
         by_level: Sequence[npt.NDArray[Any]] | None = None,
     ) -> None:
         self.fit = fit
         self.n_rows = fit.training.n_rows
         self._names = self._of_rows("names", names)
         known = self._of_rows("classes", classes)
-        self.classes = None if known is None else Classes.of(known)
+        self.annotations = [] if known is None else [Annotation("class", Classes.of(known))]
+        """Classes first, then annotations as they were given."""
+        for name, values in (annotations or {}).items():
+            self.annotations.append(Annotation.of(str(name), self._of_annotation(name, values)))
+        self.classes = next((one.classes for one in self.annotations if one.classes), None)
         if by_level is not None:
             self.by_level = list(by_level)
 
@@ -129,6 +110,13 @@ class Findings:
         if len(entries) != self.n_rows:
             expected = f"an entry for each of the {self.n_rows} rows"
             raise ParameterError(name, len(entries), expected, verb="have")
+        return entries
+
+    def _of_annotation(self, name: str, given: Sequence[Any]) -> list[Any]:
+        entries = self._of_rows(f"annotations[{name!r}]", given)
+        if entries is None:
+            expected = f"an entry for each of the {self.n_rows} rows"
+            raise ParameterError(f"annotations[{name!r}]", None, expected, verb="have")
         return entries
 
     # ---- rows and columns -----------------------------------------------------------------------
@@ -173,6 +161,12 @@ class Findings:
         if names is None and self.in_tree.size < self.n_rows:
             names = [str(row) for row in self.in_tree]
         return self.fit.tree if names is None else self.fit.tree.annotated(names=names)
+
+    @cached_property
+    def cluster_tree(self) -> Tree | None:
+        """The tree whose cuts are the clusters; None if the draws that it is made of are gone."""
+        known = "cluster_tree" in vars(self.fit) or self.fit.posterior.labelled
+        return self.fit.cluster_tree if known else None
 
     @property
     def level(self) -> int:
@@ -255,6 +249,9 @@ class Findings:
         fit = self.fit
         covariance = COVARIANCES[fit.model.covariance_type]
         text = f"depth {fit.depth}, {NOISES[fit.model.leaf_noise]}, {covariance} covariance"
+        factors = fit.training.factors
+        if factors is not None:
+            text += f", of the scores of {many(factors.n_factors, 'factor')}"
         if fit.selection is None:
             return text
         return f"{text}: the best of {len(fit.selection.results)} by leave-one-out density"
@@ -321,18 +318,3 @@ class Findings:
             "out_of_time": course.out_of_time,
             "looks": [asdict(look) for look in course.looks],
         }
-
-
-def _is_missing(cell: Any) -> bool:
-    if isinstance(cell, float | np.floating):
-        return bool(np.isnan(cell))
-    if isinstance(cell, str):
-        return not cell.strip()
-    # What pandas and masked arrays have in place of a missing value is known by its type.
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType", "MaskedConstant")
-
-
-def _name(cell: Any) -> str:
-    """Return a class as text, 3 for 3.0: classes read from a file with gaps often are floats."""
-    whole = isinstance(cell, float | np.floating) and float(cell).is_integer()
-    return str(int(cell) if whole else cell)

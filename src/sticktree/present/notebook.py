@@ -6,31 +6,45 @@ the size of the data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sticktree.checks import FloatArray
+from sticktree.posterior.draws import r_hat_text, scalar_name
 from sticktree.posterior.markers import HEADINGS
 from sticktree.posterior.relevance import HEADINGS as HEADINGS_OF_RELEVANCE
 from sticktree.present.findings import Findings
-from sticktree.present.table import SUPPORT_MEANINGS, SUPPORT_NAMES, draws_in_words, many
+from sticktree.present.table import (
+    SUPPORT_MEANINGS,
+    SUPPORT_NAMES,
+    draws_in_words,
+    many,
+    shortened,
+)
 from sticktree.present.terminal import printable, tree_text
 from sticktree.tree.structure import SUPPORT_KINDS
 
 if TYPE_CHECKING:
-    from sticktree.posterior.draws import Posterior
+    from sticktree.data import Columns
+    from sticktree.posterior.draws import Diagnosis, Posterior
     from sticktree.posterior.markers import Markers
     from sticktree.posterior.relevance import Relevance
     from sticktree.tree import Tree
 
 WIDTH, HEIGHT = 680, 150  # of the picture of a tree
-MOST_BRANCHES = 150  # that it shows
+MOST_BRANCHES = 400  # that it shows one by one
+MOST_REST = 250  # parts that it shows of what is smaller
+MOST_TITLED = 30  # that say what they are when pointed at
 NARROWEST = 0.8
+SHADES = 20  # that the colours of the others are rounded to
 MOST_DRAWS = 50  # of each chain, that a posterior's table is computed from
 MOST_ROWS = 16
 MOST_MARKERS = 3  # of each cluster
+MOST_COLUMNS = 60
+CELL_LENGTH = 80
 # The page gives the colour of text and paper; a middle blue can be seen on any.
 HUE = "#3b83bd"
 TEXT = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:700px"
@@ -68,7 +82,7 @@ def html_of_posterior(posterior: Posterior) -> str:
     thin = max(1, -(-posterior.n_draws // MOST_DRAWS))
     few = type(posterior)([chain[::thin] for chain in posterior.chains], posterior.model)
     rows = [
-        (name, f"{values.mean():.4g}", f"{values.std():.2g}")
+        (scalar_name(name), f"{values.mean():.4g}", f"{values.std():.2g}")
         for name, values in few.columns().items()
     ]
     note = "" if thin == 1 else f" From {few.n_draws} draws of each chain."
@@ -78,6 +92,47 @@ def html_of_posterior(posterior: Posterior) -> str:
         head,
         _table(("scalar", "mean", "sd"), rows[:MOST_ROWS]),
         note and f'<div style="opacity:.7;font-size:12px">{note.strip()}</div>',
+    )
+
+
+def html_of_diagnosis(diagnosis: Diagnosis) -> str:
+    """Return the verdict, and R-hat and effective draws of the scalars, the worst first."""
+    names = sorted(diagnosis.ess, key=lambda name: -diagnosis.r_hat.get(name, 0.0))
+    rows = [
+        (
+            scalar_name(name),
+            r_hat_text(diagnosis.r_hat[name]) if name in diagnosis.r_hat else "–",
+            f"{diagnosis.ess[name]:,.0f}",
+        )
+        for name in names[:MOST_ROWS]
+    ]
+    judged = diagnosis.verdict()
+    left = len(names) - len(rows)
+    table = _table(("scalar", "R-hat", "effective draws"), rows) if rows else ""
+    if left:
+        table += f'<div style="opacity:.7;font-size:12px">{left} more are left out.</div>'
+    return _block(
+        f"<div><b>{judged.agreement.capitalize()}</b>. {escape(judged.text)}</div>",
+        table and _details("every scalar", table),
+    )
+
+
+def html_of_columns(columns: Columns) -> str:
+    """Return names and kinds of the columns."""
+    rows = [
+        (printable(str(name)), kind, shortened(printable(", ".join(map(str, values))), CELL_LENGTH))
+        for name, kind, values in zip(
+            columns.names, columns.declared, columns.categories, strict=True
+        )
+    ]
+    left = len(rows) - MOST_COLUMNS
+    note = f'<div style="opacity:.7;font-size:12px">{left} more are left out.</div>'
+    return _block(
+        f"<div><b>Columns</b>: {escape(columns.listed())}</div>",
+        _details(
+            "one by one", _table(("name", "kind", "categories"), rows[:MOST_COLUMNS], n_words=3)
+        ),
+        note if left > 0 else "",
     )
 
 
@@ -130,7 +185,10 @@ def html_of_relevance(relevance: Relevance) -> str:
 
 
 def _picture(tree: Tree) -> str:
-    """Draw the largest branches, each from the time of its parent to its own."""
+    """Draw every branch from the time of its parent to its own.
+
+    What is too narrow, or smaller than the largest 400, is drawn with its siblings as one.
+    """
     last = float(tree.time.max())
     first = min(float(tree.time[0]), 0.0)
     down = (HEIGHT - 6) / (last - first) if last > first else 0.0
@@ -142,20 +200,61 @@ def _picture(tree: Tree) -> str:
     shade = np.where(tree.rank % 2, 0.75, 0.55)
     if (supports := tree.supports_of(tree.support_kind)) is not None:
         shade = 0.2 + 0.7 * np.nan_to_num(supports, nan=0.0)
-    visible = np.flatnonzero((width >= NARROWEST) & (bottom - top > 0.2))
-    largest = visible[np.argsort(-tree.count[visible], kind="stable")[:MOST_BRANCHES]]
+    wide = np.flatnonzero(width >= NARROWEST)
+    # A branch comes after the one that it is part of, which is as large at least.
+    largest = wide[np.argsort(-tree.count[wide] + tree.level[wide] * 1e-9, kind="stable")]
+    drawn = np.zeros(tree.n_nodes, dtype=bool)
+    drawn[largest[:MOST_BRANCHES]] = True
+    visible = drawn & (bottom - top > 0.2)
+    titled = [w for w in largest[:MOST_BRANCHES].tolist() if visible[w]][:MOST_TITLED]
     rects = "".join(
         f'<rect x="{left[w]:.1f}" y="{top[w]:.1f}" width="{max(width[w] - 0.5, 0.4):.1f}" '
         f'height="{bottom[w] - top[w] - min(0.5, (bottom[w] - top[w]) / 2):.1f}" '
         f'fill-opacity="{shade[w]:.2f}"><title>{escape(_title(tree, w))}</title></rect>'
-        for w in largest.tolist()
+        for w in titled
+    )
+    boxes: dict[int, list[str]] = {}
+    visible[titled] = False
+    for w in np.flatnonzero(visible).tolist():
+        gap = min(0.5, (bottom[w] - top[w]) / 2)
+        box = _box(left[w], top[w], max(width[w] - 0.5, 0.4), bottom[w] - top[w] - gap)
+        boxes.setdefault(round(shade[w] * SHADES), []).append(box)
+    end = 6 + (last - first) * down
+    rest = [box for box in _rest(tree, drawn, left, width, bottom) if end - box[1] > 0.2]
+    for x, y, wide_by in sorted(rest, key=lambda box: -box[2])[:MOST_REST]:
+        box = _box(x, y, max(wide_by - 0.2, 0.3), end - y)
+        boxes.setdefault(round(0.45 * SHADES), []).append(box)
+    paths = "".join(
+        f'<path fill-opacity="{k / SHADES:.2f}" d="{"".join(some)}"/>' for k, some in boxes.items()
     )
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" role="img" '
         f'aria-label="the tree" style="max-width:100%;height:auto;margin:4px 0;display:block">'
-        f'<g fill="{HUE}"><rect width="{WIDTH}" height="{HEIGHT}" fill-opacity="0.1"/>{rects}</g>'
-        "</svg>"
+        f'<g fill="{HUE}"><rect width="{WIDTH}" height="{HEIGHT}" fill-opacity="0.1"/>'
+        f"{rects}{paths}</g></svg>"
     )
+
+
+def _box(left: float, top: float, width: float, height: float) -> str:
+    return f"M{left:.1f} {top:.1f}h{width:.1f}v{height:.1f}h-{width:.1f}z"
+
+
+def _rest(
+    tree: Tree, drawn: Any, left: Any, width: Any, bottom: FloatArray
+) -> Iterator[tuple[float, float, float]]:
+    """Yield place, top and width of what is below the branches drawn and not drawn itself."""
+    parents = np.flatnonzero(drawn & (tree.n_children > 0))
+    for w in parents.tolist():
+        at = float(left[w] + tree.own_count[w] * WIDTH / tree.n_data)
+        begun = at
+        for child in tree.children(w).tolist():
+            if drawn[child]:
+                if at > begun:
+                    yield begun, float(bottom[w]), at - begun
+                begun = at + float(width[child])
+            at += float(width[child])
+        if at > begun:
+            yield begun, float(bottom[w]), at - begun
 
 
 def _title(tree: Tree, node: int) -> str:

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.fit import Averaging
 from sticktree.posterior.draws import Diagnosis, Posterior, agreement, r_hat_text, scalar_name
 from sticktree.posterior.tree_space import tree_space
 from sticktree.present.findings import Findings
 from sticktree.present.table import many, number, shortened
-from sticktree.report.branches import Branches
-from sticktree.report.cloud import cloud
 from sticktree.report.markers import markers_html
-from sticktree.report.markup import attribute, packed, packed_column, pairs_table, plain, table
+from sticktree.report.markup import attribute, pairs_table, plain, table
 from sticktree.report.relevance import relevance_html
+from sticktree.report.rows import script_data, shown_rows
 from sticktree.version import __version__
 
-MOST_ROWS = 20_000
-"""Rows that the page has, one by one: about as many as a screen can show ten times over."""
-
-FEW = 20  # rows of a cluster that are there at least, if the cluster has them and there is room
 VALUE_LENGTH = 300
 LEFT_OUT = ("progress", "n_jobs")  # they do not change the result
 MOST_TRACES = 8
@@ -37,6 +31,22 @@ Scalars = dict[str, npt.NDArray[Any]]
 """Numbers of every draw, each of shape (chains, draws)."""
 
 
+class Section(NamedTuple):
+    """A part of the page below the tree that needs no script."""
+
+    identifier: str
+    title: str
+    html: str
+
+    def markup(self) -> str:
+        """Return the section with its heading."""
+        label = f"{self.identifier}-title"
+        return (
+            f'<section id="{self.identifier}" aria-labelledby="{label}">\n'
+            f'<h2 id="{label}">{plain(self.title)}</h2>\n{self.html}\n</section>\n'
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Content:
     """Pieces of the page.
@@ -45,12 +55,16 @@ class Content:
     ----------
     data : dict
         What the script draws: plain numbers, text and packed arrays, ready for JSON.
-    pieces : dict of str
-        Pieces of HTML that need no script, by their names in the template.
+    summary, verdict : str
+        Paragraphs on what was found, and on whether to trust it.
+    sections : list of Section
+        What comes below the tree, in this order. One without content is left out.
     """
 
     data: dict[str, Any]
-    pieces: dict[str, str]
+    summary: str
+    verdict: str
+    sections: list[Section]
 
     @classmethod
     def of(
@@ -58,85 +72,36 @@ class Content:
         found: Findings,
         parameters: Mapping[str, Any],
         provenance: Mapping[str, Any] | None = None,
-        most_rows: int = MOST_ROWS,
+        *,
+        title: str = "",
+        most_rows: int | None = None,
     ) -> Content:
         """Gather the content from what a fit found, with at most some rows one by one."""
-        shown = _shown(found, most_rows)
+        shown = shown_rows(found, most_rows)
         judged = found.verdict
         course = f"<p>{plain(found.course)}</p>" if found.course else ""
+        verdict = f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>{course}'
+        made = f'<div class="side-by-side">{_provenance(provenance)}{_parameters(parameters)}</div>'
+        sections = [
+            Section("clusters", "Clusters", _clusters(found)),
+            Section("markers", "What makes each cluster", markers_html(found)),
+            Section("relevance", "Which columns carry the clusters", relevance_html(found)),
+            Section("trust", "Can it be trusted?", verdict + _convergence(found)),
+            Section("model", "Choice of the model", _models(found)),
+            Section("made", "How it was made", made),
+        ]
         return cls(
-            _data(found, shown, parameters.get("averaging", "stack")),
-            {
-                "summary": f"<p>{plain(_summary(found))}</p>{_sampled(found, shown.size)}",
-                "verdict": f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>{course}',
-                "clusters": _clusters(found),
-                "markers": markers_html(found),
-                "relevance": relevance_html(found),
-                "convergence": _convergence(found),
-                "model": _models(found),
-                "parameters": _parameters(parameters),
-                "provenance": _provenance(provenance),
-            },
+            script_data(found, shown, parameters.get("averaging", "stack"), title),
+            f"<p>{plain(_summary(found))}</p>{_sampled(found, shown.size)}",
+            verdict,
+            [section for section in sections if section.html],
         )
 
-
-# ---- rows for the script ------------------------------------------------------------------------
-
-
-def sample(label: npt.NDArray[Any], most: int) -> npt.NDArray[np.int64]:
-    """Return all rows, or at most some: a few of every cluster, the rest at random.
-
-    It is always the same sample.
-    """
-    if label.size <= most:
-        return np.arange(label.size)
-    rng = np.random.default_rng(0)
-    order = np.argsort(label, kind="stable")
-    first = np.unique(label[order], return_index=True)[1]
-    each = min(FEW, most // (2 * first.size))
-    chosen = np.zeros(label.size, dtype=bool)
-    for rows in np.split(order, first[1:]):
-        chosen[rng.permutation(rows)[:each]] = True
-    others = np.flatnonzero(~chosen)
-    chosen[rng.choice(others, most - int(chosen.sum()), replace=False)] = True
-    return np.flatnonzero(chosen)
-
-
-def _shown(found: Findings, most: int) -> npt.NDArray[np.int64]:
-    """Return the data of the tree that are shown: some of those whose rows are at hand."""
-    at_hand = np.flatnonzero(np.isin(found.in_tree, found.table.rows, assume_unique=True))
-    return at_hand[sample(found.fit.labels[found.in_tree[at_hand]], most)]
-
-
-def _data(found: Findings, shown: npt.NDArray[np.int64], averaging: Averaging) -> dict[str, Any]:
-    """Return what the script draws; rows are in the order of the tree."""
-    branches = Branches.of(found.tree)
-    if shown.size < found.in_tree.size:
-        branches = branches.showing(shown)
-    data = shown[branches.order]
-    rows = found.in_tree[data]
-    values, classes, names = found.table.some(rows), found.classes, found.names
-    return {
-        "tree": branches.packed(),
-        "rows": {
-            "number": packed(rows, "int32"),
-            "label": packed(found.fit.labels[rows], "int32"),
-            "confidence": packed(found.fit.confidence[rows], "float32"),
-            "class": None if classes is None else packed(classes.code[rows], "int32"),
-            "names": None if names is None else [names[i] for i in data.tolist()],
-        },
-        "classes": None if classes is None else classes.names,
-        "columns": [
-            {
-                "name": name,
-                "kind": values.declared[d],
-                "categories": list(values.categories[d]) or None,
-                **packed_column(values.values[:, d]),
-            }
-            for d, name in enumerate(values.names)
-        ],
-        "cloud": cloud(found.fit, averaging, values),
-    }
+    @property
+    def pieces(self) -> dict[str, str]:
+        """Pieces of HTML by their names in the template."""
+        below = "".join(section.markup() for section in self.sections)
+        return {"summary": self.summary, "verdict": self.verdict, "sections": below}
 
 
 # ---- words and tables ---------------------------------------------------------------------------

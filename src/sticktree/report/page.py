@@ -19,12 +19,18 @@ from sticktree.report.markup import plain, script_json
 
 SCRIPTS = (
     "numbers",
-    "data",
+    "column",
     "colours",
+    "colouring",
+    "data",
     "state",
     "geometry",
+    "layout",
+    "tracks",
+    "heat",
     "drawing",
     "marks",
+    "tip",
     "pointer",
     "outline",
     "features",
@@ -32,8 +38,14 @@ SCRIPTS = (
     "search",
     "histogram",
     "cloud",
+    "effects",
     "clusters",
-    "markers",
+    "legend",
+    "svg",
+    "figure",
+    "downloads",
+    "link",
+    "controls",
     "main",
 )
 PLACE = re.compile(r"\{\{(\w+)\}\}")
@@ -44,13 +56,15 @@ def build_report(
     *,
     names: Sequence[Any] | None = None,
     classes: Sequence[Any] | None = None,
+    annotations: Mapping[str, Sequence[Any]] | None = None,
     title: str | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> str:
     """Return a web page on a fitted mixture: one file, which asks nothing of a network.
 
-    The page has the tree to walk through, every row with its path and confidence, a picture of the
-    data, the clusters, whether the chains agree, and how it was made. Text from the data is shown,
+    The page has the tree to walk through and a heat map of the data beside it, every row with its
+    path and confidence, the clusters, which can be cut anew, whether the chains agree, and how it
+    was made. Pictures, the tree and rows can be downloaded from it. Text from the data is shown,
     never run.
 
     Parameters
@@ -60,7 +74,11 @@ def build_report(
     names : sequence, length n_samples, or None, default=None
         Names of the rows; by default those of the tree, or else their numbers from 0.
     classes : sequence, length n_samples, or None, default=None
-        Known classes, to compare clusters with; None and NaN are unknown.
+        Known classes, to compare clusters with; None and NaN are unknown. By default the first
+        annotation that is one of classes.
+    annotations : dict of str to sequence, length n_samples, or None, default=None
+        What else is known of the rows, by name: classes, or numbers if they are many distinct ones.
+        Each can be a track beside the tree, and the colour of branches and rows.
     title : str or None, default=None
         What the page is called.
     provenance : dict or None, default=None
@@ -87,12 +105,15 @@ def build_report(
         raise ParameterError("title", title, "a string or None")
     if provenance is not None and not isinstance(provenance, Mapping):
         raise ParameterError("provenance", provenance, "a dict or None")
-    found = Findings(estimator.fit_, names=names, classes=classes)
-    content = Content.of(found, estimator.get_params(), provenance)
+    if annotations is not None and not isinstance(annotations, Mapping):
+        raise ParameterError("annotations", annotations, "a dict of sequences or None")
+    found = Findings(estimator.fit_, names=names, classes=classes, annotations=annotations)
+    title = title or "A tree by sticktree"
+    content = Content.of(found, estimator.get_params(), provenance, title=title)
     style, script = _read("page.css"), _script()
     pieces = {
         **content.pieces,
-        "title": plain(title or "A tree by sticktree"),
+        "title": plain(title),
         "style": style,
         "script": script,
         "policy": _policy(style, script),

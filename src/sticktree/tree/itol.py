@@ -6,13 +6,16 @@ branch by two tips whose last common ancestor it is. Cells are separated by tabs
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.checks import FloatArray, as_numbers
 from sticktree.errors import ParameterError
 from sticktree.palette import CLUSTERS
 from sticktree.tree.newick import newick_pieces
@@ -29,8 +32,20 @@ LOOKS: dict[SupportKind, tuple[str, str, str]] = {
 }
 
 
+HEAT = ("#2166AC", "#F7F7F7", "#B2182B", "#A0A0A0")  # low, middle, high and missing
+GRADIENT = ("#440154", "#21918C", "#FDE725")
+MOST_SDS = 3.0  # standard deviations at the ends of the heat map's colours
+MOST_GROUPS = 40  # groups up to which a strip has a legend
+FEW_NUMBERS = 12  # distinct ones, up to which numbers are groups
+
+
 def itol_files(
-    tree: Shapes, labels: npt.ArrayLike | None = None, names: Sequence[str] | None = None
+    tree: Shapes,
+    labels: npt.ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    annotations: Mapping[str, Sequence[Any]] | None = None,
+    data: Any = None,
+    columns: Sequence[str] | None = None,
 ) -> dict[str, Iterable[str]]:
     """Return the text of every file piece by piece; see :meth:`Tree.to_itol`."""
     known = tree.names if names is None else check_names(names, tree.n_data)
@@ -50,8 +65,52 @@ def itol_files(
         if plain.supports_of(kind) is not None:
             files[LOOKS[kind][0]] = _lines(_symbols(plain, kind, tips))
     if groups is not None:
-        files["clusters.txt"] = _lines(_strip(groups, tips))
+        files["clusters.txt"] = _lines(_strip("clusters", groups, tips))
+    for name, values in (annotations or {}).items():
+        file = _file_name(str(name), files)
+        files[file] = _lines(_annotation(str(name), _of_data(name, values, tree.n_data), tips))
+    if data is not None:
+        files["heatmap.txt"] = _lines(_heatmap(*_checked_data(data, columns, tree.n_data), tips))
     return files
+
+
+def _of_data(name: str, values: Sequence[Any], n_data: int) -> list[Any]:
+    listed = list(values)
+    if len(listed) != n_data:
+        expected = f"one value for each of {n_data} data"
+        raise ParameterError(f"annotations[{name!r}]", len(listed), expected, verb="have")
+    return listed
+
+
+def _checked_data(
+    data: Any, columns: Sequence[str] | None, n_data: int
+) -> tuple[FloatArray, list[str]]:
+    """Return columns in standard deviations from their means, and what they are called."""
+    if columns is None and hasattr(data, "columns"):
+        columns = [str(name) for name in data.columns]
+    values = as_numbers("data", data)
+    if values.ndim != 2 or len(values) != n_data:
+        expected = f"a row for each of {n_data} data"
+        raise ParameterError("data", data, expected, verb="have", shown=f"shape {values.shape}")
+    called = [f"x{k}" for k in range(values.shape[1])] if columns is None else list(columns)
+    if len(called) != values.shape[1]:
+        raise ParameterError("columns", columns, f"{values.shape[1]} names, one for each column")
+    seen = np.isfinite(values)
+    count = np.maximum(seen.sum(axis=0), 1)
+    away = np.where(seen, values - np.where(seen, values, 0.0).sum(axis=0) / count, 0.0)
+    spread = np.sqrt((away**2).sum(axis=0) / count)
+    scaled = away / np.where(spread > 0, spread, 1.0)
+    return np.where(seen, scaled, np.nan), [_cell(str(name)) for name in called]
+
+
+def _file_name(name: str, taken: Mapping[str, Any]) -> str:
+    """Return a file for an annotation, which no other has."""
+    base = re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_") or "annotation"
+    k, found = 1, f"annotation_{base}.txt"
+    while found in taken:
+        k += 1
+        found = f"annotation_{base}_{k}.txt"
+    return found
 
 
 def _checked(labels: npt.ArrayLike, n_data: int) -> list[str]:
@@ -89,16 +148,72 @@ def _symbols(tree: Shapes, kind: SupportKind, tips: list[str]) -> Iterator[tuple
         yield branch, str(CIRCLE), written, colour, "1", "0.5", written
 
 
-def _strip(groups: list[str], tips: list[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the colour of every datum's cluster."""
-    found = sorted(set(groups), key=lambda group: (len(group), group))
+def _strip(title: str, groups: Sequence[str | None], tips: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the colour of every datum's group; those of none are left out."""
+    found = sorted({group for group in groups if group is not None}, key=lambda g: (len(g), g))
     colour = {group: CLUSTERS[k % len(CLUSTERS)] for k, group in enumerate(found)}
-    yield from _head("DATASET_COLORSTRIP", "clusters", CLUSTERS[0])
-    if len(found) <= len(CLUSTERS):
-        yield from _legend("clusters", ["1"] * len(found), list(colour.values()), found)
+    yield from _head("DATASET_COLORSTRIP", title, CLUSTERS[0])
+    if found and len(found) <= MOST_GROUPS:
+        yield from _legend(title, ["1"] * len(found), list(colour.values()), found)
     yield ("DATA",)
     for tip, group in zip(tips, groups, strict=True):
-        yield tip, colour[group], group
+        if group is not None:
+            yield tip, colour[group], group
+
+
+def _annotation(name: str, values: list[Any], tips: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield a strip of colours or, of many distinct numbers, a strip of their sizes."""
+    title = _cell(name) or "annotation"
+    numbers = [_number(value) for value in values]
+    known = [value for value in numbers if value is not None and not math.isnan(value)]
+    if None in numbers or len(set(known)) <= FEW_NUMBERS:
+        groups = [None if _is_missing(value) else _cell(str(value)) or None for value in values]
+        yield from _strip(title, groups, tips)
+        return
+    yield from _head("DATASET_GRADIENT", title, GRADIENT[1])
+    yield from _colours(GRADIENT)
+    yield ("DATA",)
+    for tip, value in zip(tips, numbers, strict=True):
+        if value is not None and not math.isnan(value):
+            yield tip, f"{value:.6g}"
+
+
+def _heatmap(values: FloatArray, columns: list[str], tips: list[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the data, in standard deviations from the mean of each column."""
+    yield from _head("DATASET_HEATMAP", "data, standard deviations from the mean", HEAT[2])
+    yield "FIELD_LABELS", *columns
+    yield from _colours(HEAT[:3])
+    yield "COLOR_NAN", HEAT[3]
+    for name, value in (("MIN", -MOST_SDS), ("MID", 0.0), ("MAX", MOST_SDS)):
+        yield f"USER_{name}_VALUE", f"{value:g}"
+    yield ("DATA",)
+    for tip, row in zip(tips, values.tolist(), strict=True):
+        yield tip, *("X" if math.isnan(value) else f"{value:.4g}" for value in row)
+
+
+def _colours(colours: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    low, middle, high = colours
+    yield "COLOR_MIN", low
+    yield "COLOR_MAX", high
+    yield "USE_MID_COLOR", "1"
+    yield "COLOR_MID", middle
+
+
+def _number(value: Any) -> float | None:
+    """Return a value as a number, NaN where it is missing, None if it is something else."""
+    if _is_missing(value):
+        return math.nan
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or value != value or value == ""
 
 
 def _head(kind: str, title: str, colour: str) -> Iterator[tuple[str, ...]]:

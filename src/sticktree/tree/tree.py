@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self
@@ -22,10 +22,12 @@ from sticktree.tree.formats import (
     read_graph,
     read_json,
 )
+from sticktree.tree.graphml import graphml_pieces
 from sticktree.tree.itol import itol_files
 from sticktree.tree.linkage import linkage_of, read_linkage
 from sticktree.tree.newick import newick_pieces
 from sticktree.tree.newick_reader import read_newick
+from sticktree.tree.nexus import nexus_pieces, read_nexus
 from sticktree.tree.shapes import Shapes
 from sticktree.tree.structure import SupportKind
 
@@ -203,16 +205,85 @@ class Tree(Shapes):
         parts = read_newick(text, names=names, support=support, keep_underscores=keep_underscores)
         return cls(**parts)
 
+    def to_nexus(
+        self,
+        *,
+        support: bool | SupportKind = True,
+        lengths: bool = True,
+        names: Sequence[str] | None = None,
+    ) -> str:
+        """Write the tree as NEXUS, which FigTree, PAUP*, MrBayes, BEAST and R's ape read.
+
+        Names must differ there: one that has occurred before has a number behind it.
+
+        Parameters
+        ----------
+        support, lengths, names
+            As of :meth:`to_newick`.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> print(Tree([-1, 0, 0], [1, 2], names=["ape", "sea cow"]).to_nexus(), end="")
+        #NEXUS
+        begin taxa;
+          dimensions ntax=2;
+          taxlabels
+            ape
+            'sea cow'
+          ;
+        end;
+        begin trees;
+          translate
+            1 ape,
+            2 'sea cow'
+          ;
+          tree consensus = [&R] (1:1,2:1);
+        end;
+        """
+        return "".join(nexus_pieces(self, support=support, lengths=lengths, names=names))
+
+    @classmethod
+    def from_nexus(
+        cls, text: str, *, tree: str | None = None, support: bool | SupportKind = True
+    ) -> Self:
+        """Read a tree from NEXUS text, of :meth:`to_nexus` or of another program.
+
+        Parameters
+        ----------
+        text : str
+            A file with a block of trees.
+        tree : str, optional
+            The name of the tree to read; by default the first.
+        support : {True, False, "support", "transfer"}, default=True
+            As of :meth:`from_newick`.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> tree = Tree.from_paths([(1, 1), (1, 2), (2, 1)]).annotated(names=["ape", "bee", "cow"])
+        >>> Tree.from_nexus(tree.to_nexus()) == tree
+        True
+        """
+        return cls(**read_nexus(text, tree, support=support))
+
     def to_itol(
-        self, *, labels: npt.ArrayLike | None = None, names: Sequence[str] | None = None
+        self,
+        *,
+        labels: npt.ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        annotations: Mapping[str, Sequence[Any]] | None = None,
+        data: Any = None,
+        columns: Sequence[str] | None = None,
     ) -> dict[str, str]:
         r"""Return the tree for iTOL (itol.embl.de), as texts by the names of their files.
 
         ``tree.nwk`` is to be uploaded; the others are to be dropped onto the tree that it shows.
         Its labels are transfer supports, or else exact ones. ``transfer_support.txt`` and
         ``exact_support.txt`` have circles as wide as the supports, ``clusters.txt`` a strip of
-        colours. Names that are equal, or have more in them than letters, digits and ``_.-``, are
-        in ``names.txt``; tips then go by their numbers.
+        colours, ``annotation_….txt`` a strip for each annotation, and ``heatmap.txt`` the data.
+        Names that are equal, or have more in them than letters, digits and ``_.-``, are in
+        ``names.txt``; tips then go by their numbers.
 
         Parameters
         ----------
@@ -220,6 +291,14 @@ class Tree(Shapes):
             The cluster of each datum, such as ``labels_``.
         names : sequence of str, optional
             Names of the data, in place of ``tree.names``.
+        annotations : dict of str to sequence, length N, optional
+            What else is known of the data: groups, or numbers if they are many distinct ones. None
+            and NaN are not known.
+        data : array or data frame, shape (N, D), optional
+            Numbers for a heat map, which has them in standard deviations from the mean of their
+            column; NaN is missing.
+        columns : sequence of str, optional
+            Names of its columns; by default those of the data frame.
 
         Examples
         --------
@@ -231,7 +310,8 @@ class Tree(Shapes):
         >>> files["transfer_support.txt"].splitlines()[-1].split("\t")
         ['ape|bee', '2', '0.95', '#0072B2', '1', '0.5', '0.95']
         """
-        return {name: "".join(text) for name, text in itol_files(self, labels, names).items()}
+        files = itol_files(self, labels, names, annotations, data, columns)
+        return {name: "".join(text) for name, text in files.items()}
 
     def write_itol(
         self,
@@ -239,6 +319,9 @@ class Tree(Shapes):
         *,
         labels: npt.ArrayLike | None = None,
         names: Sequence[str] | None = None,
+        annotations: Mapping[str, Sequence[Any]] | None = None,
+        data: Any = None,
+        columns: Sequence[str] | None = None,
     ) -> list[Path]:
         """Write the files of :meth:`to_itol` into a folder, which is made if need be.
 
@@ -246,7 +329,7 @@ class Tree(Shapes):
         ----------
         folder : path
             Where to write; files of these names are replaced.
-        labels, names
+        labels, names, annotations, data, columns
             As of :meth:`to_itol`.
 
         Returns
@@ -254,7 +337,7 @@ class Tree(Shapes):
         list of Path
             The files.
         """
-        files = itol_files(self, labels, names)
+        files = itol_files(self, labels, names, annotations, data, columns)
         Path(folder).mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
             write_pieces(Path(folder) / name, text)
@@ -372,6 +455,21 @@ class Tree(Shapes):
         ('ape', 'bee')
         """
         return cls(**read_graph(graph))
+
+    def to_graphml(self) -> str:
+        """Write the tree as GraphML, for graph programs (needs networkx).
+
+        Nodes have the attributes of :meth:`to_networkx`, lists among them as JSON, so that names
+        with commas are told apart; a node with a single datum has its ``name`` besides.
+
+        Examples
+        --------
+        >>> from sticktree import Tree
+        >>> text = Tree([-1, 0, 0], [1, 2], names=["a, b", "c"]).to_graphml()
+        >>> "a, b" in text
+        True
+        """
+        return "".join(graphml_pieces(self))
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for every node, in the tree's order.

@@ -11,10 +11,6 @@ class Cloud {
     const { cloud } = this.report;
     this.kind = cloud.kind;
     this.axes = cloud.axes;
-    this.places = cloud.places.map((packed) => {
-      const stored = unpack(packed.values, Float32Array);
-      return Float64Array.from(stored, (v) => packed.centre + packed.scale * v);
-    });
     this.density = cloud.density;
     if (this.density) {
       this.density.grid = unpack(this.density.values, this.kind === "line" ? Float32Array : Uint8Array);
@@ -24,11 +20,17 @@ class Cloud {
     this.canvas.addEventListener("pointermove", (event) => this.move(event));
     this.canvas.addEventListener("pointerleave", () => this.state.set({ hoveredRow: -1 }));
     this.canvas.addEventListener("click", (event) => {
-      const row = this.rowAt(event);
+      // A click is rounded to whole pixels: the row that is pointed at is meant.
+      const { hoveredRow } = this.state;
+      const row = hoveredRow >= 0 ? hoveredRow : this.rowAt(event);
       if (row >= 0) chooseRow(view, row);
     });
     byId("cloud-caption").textContent = this.caption();
     this.resize();
+  }
+
+  get places() {
+    return this.report.places;
   }
 
   caption() {
@@ -76,7 +78,7 @@ class Cloud {
 
   drawBase() {
     const context = prepareCanvas(this.base, this.width, this.height);
-    this.scheme = new Scheme();
+    this.scheme = Scheme.now();
     this.radius = Math.max(1.4, Math.min(3.4, 90 / Math.sqrt(this.report.nRows)));
     if (this.kind === "line") {
       this.histogram.drawBins(context, () => true, css(this.scheme.mixed), 0.9);
@@ -85,6 +87,7 @@ class Cloud {
       if (this.density) this.drawHeat(context);
       const over = prepareCanvas(this.dots, this.width, this.height);
       this.drawDots(over, () => true, this.radius, 0.8);
+      this.ringStrays(over);
       this.numberClusters(over);
     }
     this.drawAxes(context);
@@ -92,13 +95,13 @@ class Cloud {
 
   /** Draw a dot for some rows, small ones as squares, a colour at a time: that is what is fast. */
   drawDots(context, has, radius, alpha) {
-    const { codes, size } = this.state.colouring;
-    const rows = Array.from({ length: size + 1 }, () => []);
-    for (let i = 0; i < codes.length; i++) if (has(i)) rows[codes[i] + 1].push(i);
+    const { of, colours } = this.state.colouring.groups();
+    const rows = colours.map(() => []);
+    for (let i = 0; i < this.report.nRows; i++) if (has(i)) rows[of(i)].push(i);
     context.globalAlpha = alpha;
     rows.forEach((some, k) => {
       if (!some.length) return;
-      context.fillStyle = css(categoryColour(k - 1));
+      context.fillStyle = css(colours[k]);
       context.beginPath();
       for (const i of some) {
         const x = this.x(this.places[0][i]);
@@ -139,11 +142,26 @@ class Cloud {
     context.drawImage(small, PAD.left, PAD.top, wide, this.height - PAD.top - PAD.bottom);
   }
 
+  /** A thin ring around rows that are apart from their cluster. */
+  ringStrays(context) {
+    context.strokeStyle = this.scheme.ink;
+    context.lineWidth = 1;
+    context.beginPath();
+    this.report.stray.forEach((stray, i) => {
+      const x = this.x(this.places[0][i]);
+      const y = this.y(this.places[1][i]);
+      if (!stray || Number.isNaN(x + y)) return;
+      context.moveTo(x + this.radius + 2, y);
+      context.arc(x, y, this.radius + 2, 0, 7);
+    });
+    context.stroke();
+  }
+
   /** Write the number of each cluster at the middle of its rows, so that colour is not all. */
   numberClusters(context) {
     const { report } = this;
     const { colouring } = this.state;
-    if (colouring.size > MOST_NUMBERED || colouring.size < 2) return;
+    if (!colouring.codes || colouring.size > MOST_NUMBERED || colouring.size < 2) return;
     const sums = Array.from({ length: colouring.size }, () => [0, 0, 0]);
     for (let i = 0; i < report.nRows; i++) {
       const sum = sums[colouring.codes[i]];
@@ -163,7 +181,7 @@ class Cloud {
     for (const k of order) {
       const n = sums[k][2];
       if (n < Math.max(2, 0.005 * report.nRows)) break;
-      const text = colouring.by === "class" ? fitted(context, report.classes[k], 100) : String(k);
+      const text = colouring.by === "label" ? String(k) : fitted(context, colouring.nameOf(k), 100);
       const half = context.measureText(text).width / 2;
       const at = { x: this.x(sums[k][0] / n), y: this.y(sums[k][1] / n), half };
       // What would cover the number of a larger cluster is left to the colours.
@@ -241,7 +259,8 @@ class Cloud {
   /** The rows to be seen before all others, as a test, or null. */
   marked() {
     const { report, state } = this;
-    if (state.cluster >= 0 && state.hovered < 0) return (i) => report.label[i] === state.cluster;
+    const codes = state.group && report.colouring(state.group.by)?.codes;
+    if (codes && state.hovered < 0) return (i) => codes[i] === state.group.k;
     const w = state.hovered >= 0 ? state.hovered : state.selected;
     if (w === 0) return null;
     const end = report.start[w] + report.count[w];

@@ -1,17 +1,40 @@
 // Colours that colour-blind readers tell apart, in light and in dark.
 
-// Okabe and Ito's, without black and yellow; then the same hues darker or lighter.
-const HUES = [
-  [0, 114, 178], [230, 159, 0], [0, 158, 115], [204, 121, 167], [86, 180, 233], [213, 94, 0],
-];
-const SHADES = { light: [0, -0.38, 0.42], dark: [0.1, 0.4, -0.22] };
-let shades = SHADES.light; // those of the scheme in use
-
 /** @typedef {[number, number, number]} Rgb */
+
+/** @type {Rgb[]} those of clusters, which the data bring along, and the same shades of them */
+let palette = [[0, 114, 178]];
+let dark = false; // whether the scheme in use is
+const NO_COLOUR = [140, 140, 140];
+const GONE = { light: [178, 178, 178], dark: [112, 115, 118] }; // cells that are missing
+
+// Low to high, from ColorBrewer's RdBu and matplotlib's viridis; in the dark the middle is dark.
+const DIVERGING = {
+  light: [[5, 48, 97], [33, 102, 172], [67, 147, 195], [146, 197, 222], [209, 229, 240], [250, 250, 250],
+    [253, 219, 199], [244, 165, 130], [214, 96, 77], [178, 24, 43], [103, 0, 31]],
+  dark: [[176, 222, 255], [104, 178, 240], [56, 128, 196], [40, 88, 140], [38, 58, 82], [40, 42, 45],
+    [84, 48, 42], [146, 62, 46], [206, 88, 62], [244, 138, 106], [255, 204, 184]],
+};
+const SEQUENTIAL = {
+  light: [[68, 1, 84], [65, 68, 135], [42, 120, 142], [34, 168, 132], [112, 192, 74], [222, 200, 28]],
+  dark: [[98, 48, 140], [84, 92, 168], [52, 132, 160], [46, 172, 138], [122, 209, 81], [253, 231, 37]],
+};
 
 /** @param {Rgb} from @param {Rgb} to @param {number} part @returns {Rgb} */
 function mix(from, to, part) {
   return [0, 1, 2].map((k) => from[k] + (to[k] - from[k]) * part);
+}
+
+/** A colour between those of a ramp. @param {Rgb[]} ramp @param {number} part from 0 to 1 @returns {Rgb} */
+function along(ramp, part) {
+  const at = Math.min(Math.max(part, 0), 1) * (ramp.length - 1);
+  const k = Math.min(Math.floor(at), ramp.length - 2);
+  return mix(ramp[k], ramp[k + 1], at - k);
+}
+
+/** The ramp of the scheme in use. */
+function ramp(kind) {
+  return kind[dark ? "dark" : "light"];
 }
 
 /** @param {Rgb} rgb */
@@ -19,35 +42,58 @@ function css(rgb) {
   return `rgb(${Math.round(rgb[0])},${Math.round(rgb[1])},${Math.round(rgb[2])})`;
 }
 
-/** The colour of the k-th of some categories; −1 has no colour. @returns {Rgb} */
-function categoryColour(k) {
-  if (k < 0) return [136, 136, 136];
-  const hue = HUES[k % HUES.length];
-  const shade = shades[Math.floor(k / HUES.length) % shades.length];
-  return shade < 0 ? mix(hue, [0, 0, 0], -shade) : mix(hue, [255, 255, 255], shade);
+/** A ramp as the background of an element. */
+function gradient(kind) {
+  return `linear-gradient(to right, ${ramp(kind).map(css).join(", ")})`;
 }
 
-/** A small square in the colour of the k-th category. */
-function swatch(k) {
-  const square = make("span", { class: "swatch", "aria-hidden": "true", "data-colour": k });
-  square.style.background = css(categoryColour(k));
+/** @param {string} hex @returns {Rgb} */
+function rgbOf(hex) {
+  return [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
+}
+
+/** How light a colour is, from 0 to 1. @param {Rgb} rgb */
+function lightness(rgb) {
+  const [r, g, b] = rgb.map((v) => {
+    const part = v / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+/** The colour of a place in the palette; −1 has none. @param {number} slot @returns {Rgb} */
+function slotColour(slot) {
+  if (slot < 0) return NO_COLOUR;
+  const colour = palette[slot % palette.length];
+  const round = Math.floor(slot / palette.length) % 3;
+  const shaded = round ? mix(colour, round === 1 ? [0, 0, 0] : [255, 255, 255], 0.4) : colour;
+  // What is too dark to be seen on a dark page is made lighter.
+  return dark ? mix(shaded, [255, 255, 255], Math.max(0.08, 0.5 - 2.4 * lightness(shaded))) : shaded;
+}
+
+/** A small square in the colour of a place in the palette. */
+function swatch(slot) {
+  const square = make("span", { class: "swatch", "aria-hidden": "true" });
+  paint(square, slot);
   return square;
 }
 
-/** Colour all squares again, after the scheme has changed. */
-function repaintSwatches() {
-  for (const square of document.querySelectorAll("[data-colour]")) {
-    square.style.background = css(categoryColour(Number(square.dataset.colour)));
+/** Give an element the colour of a place in the palette, also after the scheme has changed. */
+function paint(element, slot) {
+  element.dataset.colour = slot;
+  element.style.background = css(slotColour(slot));
+}
+
+/** Colour everything again, after the scheme has changed. */
+function repaint() {
+  for (const element of document.querySelectorAll("[data-colour]")) {
+    element.style.background = css(slotColour(Number(element.dataset.colour)));
   }
 }
 
 /** Dark or white text, whichever has the better contrast. @param {Rgb} rgb */
 function readableOn(rgb) {
-  const [r, g, b] = rgb.map((v) => {
-    const part = v / 255;
-    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#111" : "#fff";
+  return lightness(rgb) > 0.18 ? "#111" : "#fff";
 }
 
 /** The page's own colours, which the style sheet sets for light, dark and print. */
@@ -59,59 +105,30 @@ class Scheme {
     this.quiet = read("--quiet");
     this.line = read("--line");
     this.accent = read("--accent");
-    this.paper = Scheme.rgb(read("--card"));
-    this.mixed = Scheme.rgb(read("--mixed"));
-    this.heat = Scheme.rgb(read("--heat"));
-    shades = this.paper[0] < 128 ? SHADES.dark : SHADES.light;
+    this.paper = rgbOf(read("--card"));
+    this.mixed = rgbOf(read("--mixed"));
+    this.heat = rgbOf(read("--heat"));
+    this.dark = this.paper[0] < 128;
+    this.use();
   }
 
-  /** @param {string} hex @returns {Rgb} */
-  static rgb(hex) {
-    return [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
-  }
-}
-
-/** What rows and nodes are coloured by: clusters or classes. */
-class Colouring {
-  /** @param {Report} report @param {"label"|"class"} by */
-  constructor(report, by) {
-    this.report = report;
-    this.by = by;
-    this.codes = by === "class" ? report.class : report.label;
-    this.size = by === "class" ? report.classes.length : report.nLabels;
-    this.chief = new Int32Array(report.nNodes).fill(-2); // −2: not looked for yet
-    this.share = new Float32Array(report.nNodes);
-    this.counts = new Int32Array(this.size + 1);
+  /** Those of the screen or, while the page is printed, of paper. */
+  static now() {
+    return document.documentElement.classList.contains("printing") ? Scheme.printed() : new Scheme();
   }
 
-  /** @param {number} k */
-  nameOf(k) {
-    if (k < 0) return "unknown";
-    return this.by === "class" ? this.report.classes[k] : `cluster ${k}`;
+  /** The colours of paper, for pictures to be taken along. */
+  static printed() {
+    const scheme = Object.assign(Object.create(Scheme.prototype), {
+      ink: "#1d1d1b", quiet: "#5a5a55", line: "#cfcfc8", accent: "#b3003c", dark: false,
+      paper: [255, 255, 255], mixed: [185, 185, 178], heat: [107, 127, 148],
+    });
+    scheme.use();
+    return scheme;
   }
 
-  /** The most frequent category of a node and its share, found when first asked for. */
-  chiefOf(w) {
-    if (this.chief[w] === -2) {
-      const { start, count } = this.report;
-      const end = start[w] + count[w];
-      let best = -1;
-      for (let i = start[w]; i < end; i++) {
-        const k = this.codes[i];
-        this.counts[k + 1]++;
-        if (k >= 0 && (best < 0 || this.counts[k + 1] > this.counts[best + 1])) best = k;
-      }
-      this.share[w] = best < 0 ? 1 : this.counts[best + 1] / count[w];
-      this.chief[w] = best;
-      for (let i = start[w]; i < end; i++) this.counts[this.codes[i] + 1] = 0;
-    }
-    return this.chief[w];
-  }
-
-  /** A node's colour: that of its rows if they are alike, grey if they are many kinds. */
-  ofNode(w, scheme) {
-    const colour = categoryColour(this.chiefOf(w));
-    const share = this.share[w];
-    return share > 0.999 ? colour : mix(scheme.mixed, colour, Math.max(0, share - 0.25));
+  /** Make it the scheme in use. */
+  use() {
+    dark = this.dark;
   }
 }

@@ -1,117 +1,67 @@
-// The numbers of the page: rows in the tree's order, so that those of a node are one range.
-
-/**
- * Undo base64.
- * @param {string} text
- * @param {Function} Type a typed array
- */
-function unpack(text, Type) {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return new Type(bytes.buffer);
-}
-
-/** A column: its values, and sums over the first rows, by which means of ranges cost nothing. */
-class Column {
-  constructor(packed) {
-    this.name = packed.name;
-    this.kind = packed.kind;
-    this.categories = packed.categories;
-    this.centre = packed.centre;
-    this.scale = packed.scale;
-    this.stored = unpack(packed.values, Float32Array);
-    this.sums = null;
-  }
-
-  /** @param {number} i a row @returns {number} NaN where missing */
-  value(i) {
-    return this.centre + this.scale * this.stored[i];
-  }
-
-  /** @param {number} i a row @returns {string} */
-  text(i) {
-    if (Number.isNaN(this.stored[i])) return "missing";
-    return this.categories ? this.categories[this.stored[i]] : this.written(this.value(i), 6);
-  }
-
-  /** Write a value; what is centred and scaled is rounded to what single precision knows of it. */
-  written(value, digits) {
-    if (this.scale === 1 && this.centre === 0) return formatNumber(value, digits);
-    const known = Math.ceil(Math.log10((Math.abs(value) || 1) / this.scale)) + 6;
-    return formatNumber(value, Math.min(15, Math.max(digits, known)));
-  }
-
-  prepare() {
-    if (this.sums) return;
-    const n = this.stored.length;
-    this.sums = new Float64Array(n + 1);
-    this.seen = new Uint32Array(n + 1);
-    let squares = 0;
-    for (let i = 0; i < n; i++) {
-      const v = this.stored[i];
-      const missing = Number.isNaN(v);
-      this.sums[i + 1] = this.sums[i] + (missing ? 0 : v);
-      this.seen[i + 1] = this.seen[i] + (missing ? 0 : 1);
-    }
-    this.mean = this.sums[n] / this.seen[n];
-    for (const v of this.stored) if (!Number.isNaN(v)) squares += (v - this.mean) ** 2;
-    this.sd = Math.sqrt(squares / this.seen[n]);
-    // What is constant up to rounding has no spread.
-    if (!(this.sd > 1e-6 * Math.abs(this.mean))) this.sd = 0;
-  }
-
-  /** How often each category occurs in a range of rows. */
-  counts(start, end) {
-    const counts = new Float64Array(this.categories.length);
-    for (let i = start; i < end; i++) if (!Number.isNaN(this.stored[i])) counts[this.stored[i]]++;
-    return counts;
-  }
-
-  /**
-   * What a range of rows looks like in this column.
-   * @returns {{column: Column, text: string, note: string, sds: number}} sds is NaN if all missing
-   */
-  described(start, end) {
-    this.prepare();
-    const seen = this.seen[end] - this.seen[start];
-    const line = { column: this, text: "missing", note: "", sds: NaN };
-    if (!seen) return line;
-    if (this.categories) return this.describedCategory(line, start, end, seen);
-    const mean = (this.sums[end] - this.sums[start]) / seen;
-    line.text = this.written(this.centre + this.scale * mean, 4);
-    line.sds = this.sd ? (mean - this.mean) / this.sd : 0;
-    line.note = formatSds(line.sds);
-    return line;
-  }
-
-  describedCategory(line, start, end, seen) {
-    const here = this.counts(start, end);
-    this.overall ??= this.counts(0, this.stored.length);
-    const total = this.seen[this.stored.length];
-    let chief = 0;
-    let sds = 0;
-    for (let c = 0; c < here.length; c++) {
-      if (here[c] > here[chief]) chief = c;
-      const p = this.overall[c] / total;
-      if (p > 0 && p < 1) sds = Math.max(sds, (here[c] / seen - p) / Math.sqrt(p * (1 - p)));
-    }
-    line.text = `${this.categories[chief]} ${formatShare(here[chief] / seen)}`;
-    line.sds = sds;
-    line.note = `of all ${formatShare(this.overall[chief] / total)}`;
-    return line;
-  }
-}
+// What the page knows: rows in the order of the tree in view, so that those of a node are one range.
 
 const MEANING = {
   exact: "the share of draws with exactly these rows",
   transfer: "1 − the share of rows that would have to move to match a draw",
+  stray: "in a small branch that is apart from the cluster nearest to it",
 };
+
+/** Something known of rows that was not fitted, and is a class; numbers are columns. */
+class Annotation {
+  constructor(packed) {
+    this.name = packed.name;
+    this.names = packed.names;
+    this.slots = packed.slots;
+    this.base = unpack(packed.code, Int32Array);
+    this.arrange(null);
+  }
+
+  arrange(order) {
+    this.code = arranged(this.base, order);
+  }
+
+  text(i) {
+    return this.code[i] < 0 ? "unknown" : this.names[this.code[i]];
+  }
+
+  plainText(i) {
+    return this.code[i] < 0 ? "" : this.names[this.code[i]];
+  }
+}
 
 /** Everything the script knows. */
 class Report {
   constructor(packed) {
-    const { tree, rows } = packed;
+    const { rows } = packed;
+    this.title = packed.title;
+    this.trees = packed.trees;
+    this.baseNumber = unpack(rows.number, Int32Array);
+    this.baseNames = rows.names;
+    this.nRows = this.baseNumber.length;
+    this.cuts = packed.cuts;
+    this.found = packed.found;
+    this.annotations = packed.annotations.map((one) => (one.code ? new Annotation(one) : new Column(one)));
+    this.columns = packed.columns.map((column) => new Column(column));
+    this.columnTree = packed.column_tree && {
+      order: unpack(packed.column_tree.order, Int32Array),
+      joins: unpack(packed.column_tree.joins, Int32Array),
+      height: unpack(packed.column_tree.height, Float32Array),
+    };
+    this.carrying = packed.carrying && unpack(packed.carrying, Int32Array);
+    this.cloud = packed.cloud;
+    this.cloudBase = this.cloud.places.map(({ values, centre, scale }) =>
+      Float64Array.from(unpack(values, Float32Array), (v) => centre + scale * v)
+    );
+    this.strays = "join";
+    this.cutAt = this.found;
+    this.arrange(0);
+  }
+
+  /** Show one of the trees, with all rows in its order. @param {number} which */
+  arrange(which) {
+    const tree = this.trees[which];
+    const order = tree.order ? unpack(tree.order, Int32Array) : null;
+    this.order = order;
     this.parent = unpack(tree.parent, Int32Array);
     this.start = unpack(tree.start, Int32Array);
     this.count = unpack(tree.count, Int32Array);
@@ -123,19 +73,37 @@ class Report {
     // What is shown where one number has room.
     this.support = this.transfer ?? this.exact;
     this.supportName = this.transfer ? "transfer support" : "support";
+    // The cluster tree, of so many groups, parts its branches one after another.
+    this.nGroups = tree.groups;
     this.nNodes = this.parent.length;
-    this.number = unpack(rows.number, Int32Array);
-    this.label = unpack(rows.label, Int32Array);
-    this.confidence = rows.confidence ? unpack(rows.confidence, Float32Array) : null;
-    this.class = rows.class ? unpack(rows.class, Int32Array) : null;
-    this.names = rows.names;
-    this.nRows = this.number.length;
-    this.classes = packed.classes;
-    this.columns = packed.columns.map((column) => new Column(column));
-    this.cloud = packed.cloud;
-    this.nLabels = this.label.reduce((most, k) => Math.max(most, k), -1) + 1;
     this.end = this.time.reduce((most, t) => Math.max(most, t), 0);
+    this.number = arranged(this.baseNumber, order);
+    this.names = arranged(this.baseNames, order);
+    this.places = this.cloudBase.map((places) => arranged(places, order));
+    for (const one of [...this.columns, ...this.annotations]) one.arrange(order);
     this.findNodes();
+    this.colourings = new Map();
+    this.cut(this.cutAt, this.strays);
+  }
+
+  /**
+   * Cut into other clusters.
+   * @param {number} at which of the cuts
+   * @param {"join"|"label"} strays whether they belong to the nearest cluster or to none
+   */
+  cut(at, strays) {
+    const cut = this.cuts[at];
+    Object.assign(this, { cutAt: at, strays, clusters: cut, foundTops: null });
+    const bits = unpack(cut.stray, Uint8Array);
+    const isStray = Uint8Array.from({ length: this.nRows }, (_, i) => (bits[i >> 3] >> (i & 7)) & 1);
+    this.stray = arranged(isStray, this.order);
+    this.joined = arranged(Int32Array.from(unpack(cut.label, cut.wide ? Int32Array : Uint8Array)), this.order);
+    this.label = strays === "label" ? this.joined.map((k, i) => (this.stray[i] ? -1 : k)) : this.joined;
+    this.nLabels = cut.k;
+    this.confidence = cut.confidence
+      ? arranged(Float32Array.from(unpack(cut.confidence, cut.steps > 255 ? Uint16Array : Uint8Array), (v) => v / cut.steps), this.order)
+      : null;
+    for (const by of ["label", "confidence"]) this.colourings.delete(by);
   }
 
   /** The deepest node of every row, and where the nodes below each node end. */
@@ -161,6 +129,33 @@ class Report {
     }
   }
 
+  /**
+   * What rows and nodes can be coloured by: "label", "confidence", "a0" for the first annotation,
+   * "c0" for the first column.
+   * @returns {?(Categories|Numbers)} null if there is no such thing
+   */
+  colouring(by) {
+    if (!this.colourings.has(by)) this.colourings.set(by, this.makeColouring(by));
+    return this.colourings.get(by);
+  }
+
+  makeColouring(by) {
+    if (by === "label") {
+      const { slots } = this.clusters;
+      return new Categories(this, by, "cluster", this.label, slots.map((_, k) => `cluster ${k}`), slots);
+    }
+    if (by === "confidence" && this.confidence) {
+      return new Numbers(this, by, new Column({ name: "confidence", values: this.confidence }), [0, 1]);
+    }
+    const which = /^([ac])(\d+)$/.exec(by);
+    const one = which && (which[1] === "a" ? this.annotations : this.columns)[Number(which[2])];
+    if (!one) return null;
+    if (one.code) return new Categories(this, by, one.name, one.code, one.names, one.slots);
+    if (!one.categories) return new Numbers(this, by, one);
+    const codes = Int32Array.from(one.stored, (v) => (Number.isNaN(v) ? -1 : v));
+    return new Categories(this, by, one.name, codes, one.categories, one.slots);
+  }
+
   /** @param {number} i a row @returns {string} */
   rowName(i) {
     return this.names ? this.names[i] : `row ${this.number[i]}`;
@@ -171,6 +166,26 @@ class Report {
     if (w === 0) return this.nRows === 1 ? "The only row" : `All ${many(this.total[0], "row")}`;
     if (this.count[w] === 1) return this.rowName(this.start[w]);
     return `${this.hasChildren[w] ? "Branch" : "Leaf"} of ${many(this.total[w], "row")}`;
+  }
+
+  /** Where in the cluster tree the k-th branch parts. */
+  timeOfPart(k) {
+    return Math.log(k) / Math.log(Math.max(this.nGroups, 2));
+  }
+
+  /** How and where a node parts, in two words: "at" and "level 1.5", or "as" and "number 3 of 20". */
+  parting(w) {
+    if (!this.nGroups) return ["at", `level ${formatLevel(this.time[w])}`];
+    return ["as", `number ${Math.round(Math.max(this.nGroups, 2) ** this.time[w])} of ${this.nGroups - 1}`];
+  }
+
+  /** The smallest branch of the cluster tree with all rows of each cluster, but for strays. */
+  get tops() {
+    if (!this.foundTops) {
+      const codes = this.joined.map((k, i) => (this.stray[i] ? -1 : k));
+      this.foundTops = this.nGroups ? this.clusters.slots.map((_, k) => this.nodeOfCode(codes, k)) : [];
+    }
+    return this.foundTops;
   }
 
   /** Transfer support, or exact support if there is no other. @returns {number} NaN where it is not known */
@@ -202,10 +217,11 @@ class Report {
     return path.reverse();
   }
 
-  /** The smallest node that has all rows with a label. */
-  nodeOfLabel(label) {
-    const first = this.label.indexOf(label);
-    const last = this.label.lastIndexOf(label);
+  /** The smallest node that has all rows with a code. */
+  nodeOfCode(codes, code) {
+    const first = codes.indexOf(code);
+    if (first < 0) return 0;
+    const last = codes.lastIndexOf(code);
     let w = this.nodeOf[first];
     while (w > 0 && (this.start[w] > first || this.start[w] + this.count[w] <= last)) {
       w = this.parent[w];

@@ -23,9 +23,11 @@ class Details {
     this.frame = 0;
     const { state, report } = this;
     const { hovered, selected, row, hoveredRow } = state;
-    const key = `${hovered} ${selected} ${row} ${hoveredRow} ${[...state.folded]} ${state.zoomed}`;
+    const where = `${state.tree} ${state.cut} ${state.strays} ${[...state.folded]} ${state.zoomed}`;
+    const key = `${hovered} ${selected} ${row} ${hoveredRow} ${where}`;
     if (key === this.shown) return;
     this.shown = key;
+    this.box.classList.toggle("of-all", selected === 0 && row < 0);
     if (hoveredRow >= 0) this.row(hoveredRow);
     else if (hovered >= 0) this.node(hovered);
     else if (row >= 0) this.row(row);
@@ -38,7 +40,7 @@ class Details {
   facts(pairs) {
     const list = make("dl", { class: "facts" });
     for (const [word, ...said] of pairs) {
-      const { name, meaning } = typeof word === "string" ? { name: word } : word;
+      const { name, meaning } = word.meaning ? word : { name: word };
       list.append(make("div", { title: meaning }, make("dt", {}, name), make("dd", {}, ...said)));
     }
     return list;
@@ -57,7 +59,9 @@ class Details {
     const supports = report.supportsOf(w);
     for (const known of supports) pairs.push([known, known.value.toFixed(2)]);
     if (!supports.length) pairs.push(["Support", "not known"]);
-    pairs.push([report.hasChildren[w] ? "Parts at level" : "Ends at level", formatLevel(report.time[w])]);
+    const [how, where] = report.parting(w);
+    if (report.hasChildren[w]) pairs.push([`Parts ${how}`, where]);
+    else if (!report.nGroups) pairs.push(["Ends at", where]);
     if (report.confidence) pairs.push(["Mean confidence", mean(report.confidence, start, end).toFixed(2)]);
     const folded = state.folded.has(w);
     const foldable = this.view.geometry.children(w).length > 0;
@@ -74,7 +78,12 @@ class Details {
       ),
       ...featureTable("Means, most unusual first", report.features(start, end)),
     ];
-    if (report.class) parts.push(make("h4", {}, "Classes"), classBars(report, start, end));
+    parts.push(make("h4", {}, "Clusters"), shareBars(report.colouring("label"), start, end));
+    report.annotations.forEach((one, k) => {
+      parts.push(make("h4", {}, isolated(one.name)));
+      if (one.code) parts.push(shareBars(report.colouring(`a${k}`), start, end));
+      else parts.push(make("p", {}, `mean ${one.written(one.meanOf(start, end), 4)}`));
+    });
     parts.push(...this.members(start, end));
     this.box.replaceChildren(...parts);
   }
@@ -128,13 +137,12 @@ class Details {
 
   row(i) {
     const { report } = this;
-    const cluster = report.label[i];
-    const pairs = [["Row", String(report.number[i])], ["Cluster", swatch(cluster), String(cluster)]];
+    const cluster = report.joined[i];
+    const pairs = [["Row", String(report.number[i])]];
+    pairs.push(["Cluster", swatch(report.clusters.slots[cluster]), String(cluster)]);
+    if (report.stray[i]) pairs.push([{ name: "Stray", meaning: MEANING.stray }, "apart from its cluster"]);
     if (report.confidence) pairs.push(["Confidence", this.sure(report.confidence[i])]);
-    if (report.class) {
-      const k = report.class[i];
-      pairs.push(["Class", isolated(k < 0 ? "unknown" : report.classes[k])]);
-    }
+    for (const one of report.annotations) pairs.push([isolated(one.name), isolated(one.text(i))]);
     this.box.replaceChildren(
       make("h3", {}, isolated(report.rowName(i))),
       this.facts(pairs),
@@ -161,6 +169,7 @@ class Details {
       const support = report.supportOf(w);
       const note = Number.isNaN(support) || !report.hasChildren[w] ? "" : `${report.supportName} ${support.toFixed(2)}, `;
       const when = report.hasChildren[w] ? "parts" : "ends";
+      const where = report.nGroups && !report.hasChildren[w] ? "" : `${when} ${report.parting(w).join(" ")}`;
       list.append(
         make(
           "li",
@@ -170,7 +179,7 @@ class Details {
             { type: "button", class: "link", click: () => this.state.zoom(w) },
             isolated(report.nodeName(w))
           ),
-          make("span", { class: "note" }, `${note}${when} at level ${formatLevel(report.time[w])}`)
+          make("span", { class: "note" }, `${note}${where}`)
         )
       );
     }

@@ -1,30 +1,6 @@
 // The tree on a canvas. Only what is at least half a pixel high is visited, however large it is.
 
 const LEAST = 0.5; // pixels
-const AXIS = 26; // pixels below the tree, for the levels
-const STRIP = 9; // width of the strips of clusters and classes
-const NAME_SPACE = 150;
-const ROW_FOR_NAME = 12; // pixels a row needs for its name to be written
-const FONT = "12px system-ui, sans-serif";
-
-/** Make a canvas as sharp as the screen. @returns {CanvasRenderingContext2D} */
-function prepareCanvas(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * ratio);
-  canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d");
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.font = FONT;
-  return context;
-}
-
-/** Shorten text to a width. */
-function fitted(context, text, width) {
-  if (context.measureText(text).width <= width) return text;
-  let short = Array.from(text).slice(0, 40);
-  while (short.length > 1 && context.measureText(`${short.join("")}…`).width > width) short.pop();
-  return short.length > 1 ? `${short.join("")}…` : "";
-}
 
 class TreeView {
   /** @param {HTMLElement} box @param {Report} report @param {Geometry} geometry @param {State} state */
@@ -33,9 +9,10 @@ class TreeView {
     this.canvas = byId("tree-canvas");
     this.marks = new TreeMarks(this, byId("tree-marks"));
     this.window = geometry.windowOf(0);
+    this.columns = { first: 0, last: report.columns.length };
+    this.heat = new HeatMap(this);
     this.scheme = new Scheme();
     this.frame = 0;
-    this.nameSpace = 0;
     this.resize();
   }
 
@@ -44,6 +21,7 @@ class TreeView {
     this.height = Math.max(this.box.clientHeight, AXIS + 1);
     this.context = prepareCanvas(this.canvas, this.width, this.height);
     this.marks.resize();
+    this.place = layOut(this);
     this.ask(true);
   }
 
@@ -58,35 +36,22 @@ class TreeView {
 
   // ---- places ----
 
-  get nStrips() {
-    return this.report.class ? 2 : 1;
+  get colouring() {
+    return this.state.colouring;
+  }
+
+  /** What stands beside the tree, a track each. */
+  get tracks() {
+    return [...this.state.tracks].map((by) => this.report.colouring(by)).filter(Boolean);
   }
 
   get rowHeight() {
-    return (this.height - AXIS) / (this.window.bottom - this.window.top);
-  }
-
-  /** Whether rows are high enough for their names. */
-  get named() {
-    return this.rowHeight >= ROW_FOR_NAME;
+    return (this.place.bottom - this.place.head) / (this.window.bottom - this.window.top);
   }
 
   /** Width of the tree proper. */
   get plotWidth() {
-    return this.width - 8 - this.nStrips * (STRIP + 3) - this.nameSpace;
-  }
-
-  /** Leave as much room for names as those in view take. */
-  measureNames() {
-    this.nameSpace = 0;
-    if (!this.named) return;
-    const most = Math.min(NAME_SPACE, 0.3 * this.width);
-    const first = Math.max(0, Math.floor(this.window.top));
-    const last = Math.min(this.report.nRows, Math.ceil(this.window.bottom));
-    for (let i = first; i < last && this.nameSpace < most; i++) {
-      const wide = this.context.measureText(this.report.rowName(i).slice(0, 60)).width + 8;
-      this.nameSpace = Math.min(most, Math.max(this.nameSpace, wide));
-    }
+    return this.place.tree;
   }
 
   x(time) {
@@ -95,14 +60,20 @@ class TreeView {
   }
 
   y(row) {
-    return (row - this.window.top) * this.rowHeight;
+    return this.place.head + (row - this.window.top) * this.rowHeight;
+  }
+
+  /** The row at a height of the canvas, or −1. */
+  rowAt(y) {
+    const row = Math.floor(this.window.top + (y - this.place.head) / this.rowHeight);
+    return y < this.place.head || y > this.place.bottom || row < 0 || row >= this.report.nRows ? -1 : row;
   }
 
   /** The node under a point of the canvas, or −1. */
   nodeAt(x, y) {
-    const { top, left, right } = this.window;
-    const row = Math.floor(top + y / this.rowHeight);
-    if (y < 0 || y > this.height - AXIS || row < 0 || row >= this.report.nRows) return -1;
+    const row = this.rowAt(y);
+    if (row < 0) return -1;
+    const { left, right } = this.window;
     const time = left + (Math.min(x, this.plotWidth) / this.plotWidth) * (right - left);
     return this.geometry.nodeAt(row, time, this.state.folded);
   }
@@ -119,29 +90,38 @@ class TreeView {
   drawTree() {
     const { context } = this;
     this.stale = false;
-    this.measureNames();
+    this.place = layOut(this);
+    const { head, bottom, tracks, heat, heatWidth } = this.place;
+    // Where things stand, for those who look from outside.
+    if (context.canvas === this.canvas) this.canvas.dataset.place = [head, bottom, tracks, heat, heatWidth].map(short).join(" ");
     context.clearRect(0, 0, this.width, this.height);
     context.save();
     context.beginPath();
-    context.rect(0, 0, this.width, this.height - AXIS);
+    context.rect(0, head, this.width, bottom - head);
     context.clip();
     if (this.state.mode === "icicle") this.visit((w, a, b) => this.drawBox(w, a, b));
     else this.visit((w, a, b) => this.drawLines(w, a, b));
-    this.drawStrips();
+    this.drawCut();
+    drawTracks(this);
+    this.heat.draw();
+    this.drawNames();
     context.restore();
+    drawTrackNames(this);
+    this.heat.drawHead();
     this.drawAxis();
   }
 
   /** Call back with every node in view, parents first, and its top and bottom in pixels. */
   visit(callback) {
     const { start, count } = this.report;
+    const { head, bottom: end } = this.place;
     const stack = [0];
     this.visited = 0;
     while (stack.length) {
       const w = stack.pop();
       const top = this.y(start[w]);
       const bottom = this.y(start[w] + count[w]);
-      if (bottom < 0 || top > this.height) continue;
+      if (bottom < head || top > end) continue;
       this.visited++;
       callback(w, top, bottom);
       if (bottom - top < LEAST || this.state.folded.has(w)) continue;
@@ -152,7 +132,7 @@ class TreeView {
 
   /** Colour of a node, paler the less support it has. */
   colour(w) {
-    const colour = this.state.colouring.ofNode(w, this.scheme);
+    const colour = this.colouring.ofNode(w, this.scheme);
     const support = this.report.supportOf(w);
     const leaf = !this.report.hasChildren[w];
     if (leaf && this.report.count[w] === 1) return mix(this.scheme.paper, colour, 0.55);
@@ -179,23 +159,20 @@ class TreeView {
     context.fillRect(left, y, right - left - (right - left > 3 ? 1 : 0),
       gap ? bottom - top - gap : Math.max(Math.ceil(bottom) - y, 1));
     if (folded) this.drawHatch(left, top, right, bottom - gap, readableOn(colour));
-    const from = Math.max(top, 0);
-    const to = Math.min(bottom, this.height - AXIS);
+    const from = Math.max(top, this.place.head);
+    const to = Math.min(bottom, this.place.bottom);
     if (to - from < 14 || right - left < 26) return;
     context.fillStyle = readableOn(colour);
     context.textBaseline = "middle";
     const single = report.count[w] === 1 && !report.hasChildren[w];
     const text = single ? "" : this.boxText(w, folded, right - left - 8);
-    context.fillText(text, left + 4, (from + to) / 2);
+    if (text) context.fillText(text, left + 4, (from + to) / 2);
   }
 
   /** The size of a node and, if it is of one kind, which; as much of it as there is room for. */
   boxText(w, folded, room) {
-    const { colouring } = this.state;
     const size = WHOLE.format(this.report.total[w]);
-    const chief = colouring.chiefOf(w);
-    const alike = colouring.share[w] > 0.999 && chief >= 0;
-    const said = folded ? "folded" : alike ? colouring.nameOf(chief) : "";
+    const said = folded ? "folded" : this.colouring.wholeName(w);
     const fits = (text) => this.context.measureText(text).width <= room;
     if (said && fits(`${size} · ${said}`)) return `${size} · ${said}`;
     return fits(size) ? size : "";
@@ -203,16 +180,16 @@ class TreeView {
 
   drawHatch(left, top, right, bottom, colour) {
     const { context } = this;
+    const base = Math.max(top, this.place.head);
+    const height = Math.min(bottom, this.place.bottom) - base;
     context.save();
     context.beginPath();
-    context.rect(left, top, right - left, bottom - top);
+    context.rect(left, base, right - left, height);
     context.clip();
     context.strokeStyle = colour;
     context.globalAlpha = 0.35;
     context.lineWidth = 1;
     context.beginPath();
-    const height = Math.min(bottom, this.height) - Math.max(top, 0);
-    const base = Math.max(top, 0);
     for (let x = left - height; x < right; x += 8) {
       context.moveTo(x, base + height);
       context.lineTo(x + height, base);
@@ -235,19 +212,21 @@ class TreeView {
     const y = this.y(geometry.middle[w]);
     context.fillStyle = css(this.lineColour(w));
     if (right > 0) context.fillRect(left, y - thick / 2, Math.max(right - left, 0), thick);
-    if (folded && !tiny) {
+    const wedge = ends && !tiny && report.count[w] > 1; // a leaf of several rows spreads to them
+    if ((folded && !tiny) || wedge) {
+      const from = wedge ? left : right;
       context.beginPath();
-      context.moveTo(right, y);
-      context.lineTo(this.plotWidth, top + 1);
-      context.lineTo(this.plotWidth, bottom - 1);
+      context.moveTo(wedge ? Math.max(from, this.plotWidth - 14) : from, y);
+      context.lineTo(this.plotWidth, top + 0.5);
+      context.lineTo(this.plotWidth, bottom - 0.5);
       context.fill();
     } else if (!ends && right >= 0) {
       const children = geometry.children(w);
       const from = this.y(geometry.middle[children[0]]);
       const to = this.y(geometry.middle[children[children.length - 1]]);
       context.fillRect(right - thick / 2, from, thick, Math.max(to - from, 1));
-      const room = Math.min(bottom, this.height - AXIS) - Math.max(top, 0);
-      if (room > 30 && !Number.isNaN(support) && w && right - left > 34 && y > 14) {
+      const room = Math.min(bottom, this.place.bottom) - Math.max(top, this.place.head);
+      if (room > 30 && !Number.isNaN(support) && w && right - left > 34 && y > this.place.head + 14) {
         context.fillStyle = this.scheme.quiet;
         context.textBaseline = "alphabetic";
         context.textAlign = "right";
@@ -258,32 +237,32 @@ class TreeView {
   }
 
   lineColour(w) {
-    const colour = this.state.colouring.ofNode(w, this.scheme);
+    const colour = this.colouring.ofNode(w, this.scheme);
     const support = this.report.supportOf(w);
     if (this.report.count[w] === 1) return mix(this.scheme.paper, colour, 0.6);
     return mix(this.scheme.paper, colour, Number.isNaN(support) ? 1 : 0.45 + 0.55 * support);
   }
 
-  /** A strip for clusters, one for classes, and the names of rows where there is room. */
-  drawStrips() {
+  /** Where the cluster tree is cut: a line before the branch of every cluster. */
+  drawCut() {
     const { context, report } = this;
-    const strips = report.class ? [report.label, report.class] : [report.label];
-    const bottom = Math.min(this.height - AXIS, this.y(report.nRows));
-    const from = Math.max(0, this.y(0));
-    const step = Math.max(1, this.rowHeight);
-    strips.forEach((codes, k) => {
-      const left = this.plotWidth + 5 + k * (STRIP + 3);
-      let y = from;
-      while (y < bottom) {
-        const row = Math.min(report.nRows - 1, Math.floor(this.window.top + (y + 0.01) / this.rowHeight));
-        const next = step > 1 ? this.y(row + 1) : y + 1;
-        context.fillStyle = css(categoryColour(codes[row]));
-        context.fillRect(left, y, STRIP, next - y + 0.5);
-        y = Math.max(next, y + 0.5);
-      }
-    });
-    if (!this.named) return;
-    const left = this.plotWidth + 10 + this.nStrips * (STRIP + 3);
+    if (report.nLabels < 2) return;
+    context.fillStyle = this.scheme.ink;
+    for (const w of report.tops) {
+      const x = this.leftOf(w);
+      const top = this.y(report.start[w]);
+      const bottom = this.y(report.start[w] + report.count[w]);
+      if (x <= 0 || bottom < this.place.head || top > this.place.bottom) continue;
+      if (this.state.mode === "icicle") context.fillRect(x - 1.5, top, 3, Math.max(bottom - top - 1, 1));
+      else context.fillRect(x + 3, this.y(this.geometry.middle[w]) - 7, 3, 14);
+    }
+  }
+
+  /** The names of rows, where there is room. */
+  drawNames() {
+    const { context, report } = this;
+    if (!this.place.named) return;
+    const left = this.place.names;
     const first = Math.max(0, Math.floor(this.window.top));
     const last = Math.min(report.nRows, Math.ceil(this.window.bottom));
     context.textBaseline = "middle";
@@ -294,19 +273,33 @@ class TreeView {
     }
   }
 
+  /** Where the axis has marks, and what is written there. */
+  ticks(left, right) {
+    const { report } = this;
+    if (report.nGroups) {
+      const numbers = [1, 2, 3, 5].flatMap((k) => [k, 10 * k, 100 * k, 1000 * k]).sort((a, b) => a - b);
+      return numbers.filter((k) => k <= report.nGroups).map((k) => [report.timeOfPart(k), String(k)]);
+    }
+    const step = niceStep(right - left, Math.max(2, this.plotWidth / 90));
+    const ticks = [];
+    for (let t = Math.ceil(Math.max(left, 0) / step) * step; t <= right + 1e-9; t += step) ticks.push([t, formatLevel(t)]);
+    return ticks;
+  }
+
   drawAxis() {
     const { context } = this;
     const { left, right } = this.window;
-    const step = niceStep(right - left, Math.max(2, this.plotWidth / 90));
-    const y = this.height - AXIS + 4;
+    const y = this.place.bottom + 4;
     context.fillStyle = this.scheme.quiet;
     context.textBaseline = "top";
-    let free = context.measureText("level").width + 12;
-    context.fillText("level", 0, y + 5);
-    for (let t = Math.ceil(Math.max(left, 0) / step) * step; t <= right + 1e-9; t += step) {
+    const word = this.report.nGroups ? "order of parting" : "level";
+    const narrow = this.plotWidth < 200;
+    let free = narrow ? 0 : context.measureText(word).width + 12;
+    if (!narrow) context.fillText(word, 0, y + 5);
+    for (const [t, text] of this.ticks(left, right)) {
       const x = this.x(t);
+      if (x < 0 || t > right + 1e-9) continue;
       context.fillRect(x - 0.5, y - 3, 1, 5);
-      const text = formatNumber(t, 3);
       const wide = context.measureText(text).width;
       const at = Math.min(Math.max(x - wide / 2, 0), this.plotWidth - wide);
       if (at < free) continue;

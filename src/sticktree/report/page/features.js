@@ -61,11 +61,11 @@ function rowFeatures(report, i) {
   }));
 }
 
-/** How the rows of a range are spread over classes, as bars. */
-function classBars(report, start, end) {
+/** How the rows of a range are spread over groups, as bars. @param {Categories} colouring */
+function shareBars(colouring, start, end) {
   const counts = new Map();
   for (let i = start; i < end; i++) {
-    const k = report.class[i];
+    const k = colouring.codes[i];
     counts.set(k, (counts.get(k) ?? 0) + 1);
   }
   const sorted = [...counts].sort((a, b) => b[1] - a[1]);
@@ -74,14 +74,13 @@ function classBars(report, start, end) {
     const share = count / (end - start);
     const bar = make("span", { class: "share", "aria-hidden": "true" });
     bar.style.width = `${Math.max(100 * share, 1)}%`;
-    bar.dataset.colour = k;
-    bar.style.background = css(categoryColour(k));
+    paint(bar, k < 0 ? -1 : colouring.slots[k]);
     list.append(
       make(
         "li",
         {},
         make("span", { class: "share-box" }, bar),
-        isolated(k < 0 ? "unknown" : report.classes[k]),
+        isolated(colouring.nameOf(k)),
         make("span", { class: "note" }, ` ${WHOLE.format(count)} (${formatShare(share)})`)
       )
     );

@@ -5,7 +5,6 @@ class Histogram {
   constructor(cloud) {
     this.cloud = cloud;
     this.axis = cloud.axes[0];
-    this.values = cloud.places[0];
     const { low, high, categories } = this.axis;
     const fine = Math.ceil(2 * Math.sqrt(this.values.length));
     this.nBins = categories ? categories.length : Math.min(60, Math.max(10, fine));
@@ -16,6 +15,10 @@ class Histogram {
     const { density } = cloud;
     const densest = density ? density.grid.reduce((most, v) => Math.max(most, v), 0) : 0;
     this.highest = 1.08 * Math.max(...counts, densest * this.perDensity, 1e-9);
+  }
+
+  get values() {
+    return this.cloud.places[0];
   }
 
   bin(value) {

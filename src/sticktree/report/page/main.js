@@ -1,37 +1,5 @@
 // Everything put together.
 
-const LEGEND_MOST = 16;
-
-/** The names and colours of categories, and what paleness means. */
-function fillLegend(state, report) {
-  const { colouring } = state;
-  const entry = (k, text) => make("li", {}, swatch(k), isolated(text));
-  const list = make("ul");
-  const first = colouring.by === "class" ? "" : "cluster ";
-  for (let k = 0; k < Math.min(colouring.size, LEGEND_MOST); k++) {
-    const name = colouring.by === "class" ? colouring.nameOf(k) : String(k);
-    list.append(entry(k, k === 0 ? first + name : name));
-  }
-  if (colouring.size > LEGEND_MOST) {
-    list.append(make("li", {}, `and ${colouring.size - LEGEND_MOST} more: colours repeat`));
-  }
-  if (colouring.by === "class" && report.class.includes(-1)) {
-    list.append(entry(-1, "unknown"));
-  }
-  list.append(make("li", {}, make("span", { class: "swatch mixed", "aria-hidden": "true" }), "mixed"));
-  const parts = [list];
-  if (report.support) {
-    const scale = make("span", { "aria-hidden": "true" });
-    parts.push(make("p", { class: "support-key" }, `${report.supportName} 0 `, scale, " 1"));
-    const said = [["transfer", report.transfer], ["exact", report.exact]].filter(([, values]) => values);
-    const words = said.map(([kind]) => `${kind}: ${MEANING[kind]}`).join("; ");
-    parts.push(make("p", { id: "support-meaning" }, `Support: ${words}.`));
-  }
-  const strips = report.class ? "Strips at the right: clusters, then classes." : "";
-  if (strips) parts.push(make("p", {}, strips));
-  byId("legend").replaceChildren(...parts);
-}
-
 /** The way from the root to the branch in view. */
 function fillPath(state, report, geometry) {
   const path = [];
@@ -56,72 +24,52 @@ function fillPath(state, report, geometry) {
 }
 
 function begin() {
-  const report = new Report(JSON.parse(byId("report-data").textContent));
+  const packed = JSON.parse(byId("report-data").textContent);
+  palette = packed.palette.map(rgbOf);
+  const report = new Report(packed);
   const geometry = new Geometry(report);
-  const colourings = { label: new Colouring(report, "label") };
-  if (report.class) colourings.class = new Colouring(report, "class");
-  const state = new State({
-    hovered: -1, selected: 0, row: -1, hoveredRow: -1, cluster: -1, zoomed: 0, moves: 0,
-    threshold: { kind: "transfer", least: 0 },
-    mode: "icicle", colouring: colourings.label, folded: new Set(),
+  const state = new State(report, {
+    hovered: -1, selected: 0, row: -1, hoveredRow: -1, hoveredColumn: -1, group: null, zoomed: 0,
+    moves: 0, columnMoves: 0, tree: 0, cut: report.found, strays: "join", mode: "icicle", colour: "label",
+    tracks: new Set(usualTracks(report)), heat: true, columnOrder: "likeness",
+    threshold: { kind: "transfer", least: 0 }, folded: new Set(),
   });
   byId("explore").hidden = false;
-  byId("colour-tool").hidden = !report.class;
-  byId("threshold-tool").hidden = !report.support;
-  for (const option of [...byId("threshold").options]) {
-    const [kind] = option.value.split(" ");
-    if (kind && !report[kind]) option.remove();
-  }
   const view = new TreeView(byId("tree"), report, geometry, state);
   const pointer = new TreePointer(view);
+  enableControls(view, pointer);
   const outline = new Outline(byId("outline"), view, pointer);
   const details = new Details(byId("details"), view);
   const cloud = new Cloud(byId("cloud"), view);
   const search = new Search(view);
-  enliven(view);
-  drawMarkers();
-  fillLegend(state, report);
-  fillPath(state, report, geometry);
+  const tables = new ClusterTables(view);
+  const tell = () => {
+    showChoices(view);
+    fillLegend(view);
+    fillPath(state, report, geometry);
+  };
 
   state.listen((changed) => {
-    if (changed.has("threshold")) {
-      geometry.hide(state.threshold);
-      state.set({
-        zoomed: geometry.visible(state.zoomed, new Set()),
-        selected: geometry.visible(state.selected, new Set()),
-        folded: new Set([...state.folded].filter((w) => geometry.shown[w])),
-        hovered: -1,
-      });
-    }
-    if (["zoomed", "moves", "threshold"].some((name) => changed.has(name))) {
+    const any = (...names) => names.some((name) => changed.has(name));
+    if (any("tree")) changeTree(view, search);
+    if (any("cut", "strays")) report.cut(state.cut, state.strays);
+    if (any("cut")) tables.follow();
+    if (any("threshold")) hideBranches(view);
+    if (any("columnOrder")) view.heat.arrange(state.columnOrder);
+    if (any("zoomed", "moves", "threshold")) {
       pointer.go();
       fillPath(state, report, geometry);
     }
-    if (changed.has("colouring")) {
-      fillLegend(state, report);
-      cloud.drawBase();
-    }
-    if (["selected", "folded", "threshold", "colouring"].some((name) => changed.has(name))) outline.fill();
+    if (any("tree", "cut", "strays", "colour", "tracks", "heat", "group", "mode", "columnOrder", "threshold")) tell();
+    if (any("tree", "cut", "strays", "colour")) cloud.drawBase();
+    if (any("group")) tables.mark();
+    if (any("selected", "folded", "threshold", "tree", "cut", "strays", "colour")) outline.fill();
     details.ask();
     cloud.ask();
-    view.ask(["mode", "colouring", "folded", "threshold"].some((name) => changed.has(name)));
+    view.ask(any("mode", "colour", "folded", "threshold", "tree", "cut", "strays", "tracks", "heat", "columnOrder"));
   });
 
-  for (const radio of document.querySelectorAll("input[name=mode]")) {
-    radio.addEventListener("change", () => state.set({ mode: radio.value }));
-  }
-  byId("colour").addEventListener("change", (event) => {
-    state.set({ colouring: colourings[event.target.value] });
-  });
-  byId("threshold").addEventListener("change", (event) => {
-    const [kind, least] = event.target.value.split(" ");
-    state.set({ threshold: { kind: kind || "transfer", least: Number(least ?? 0) } });
-  });
-  byId("zoom-in").addEventListener("click", () => pointer.magnify(1.5));
-  byId("zoom-out").addEventListener("click", () => pointer.magnify(1 / 1.5));
-  byId("zoom-up").addEventListener("click", () => pointer.zoomOn(state.zoomed));
-  byId("zoom-all").addEventListener("click", () => state.zoom(0));
-  byId("unfold").addEventListener("click", () => state.set({ folded: new Set() }));
+  enableDownloads(view);
   document.addEventListener("keydown", (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName);
     if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) {
@@ -134,21 +82,61 @@ function begin() {
   });
 
   const again = () => {
-    view.scheme = new Scheme();
+    view.scheme = Scheme.now();
     view.resize();
     cloud.resize();
-    repaintSwatches();
+    fillLegend(view);
+    repaint();
   };
-  new ResizeObserver(again).observe(byId("tree"));
+  new ResizeObserver(() => {
+    const { clientWidth, clientHeight } = byId("tree");
+    if (clientWidth !== view.width || clientHeight !== view.height) again(); // at first it has not changed
+  }).observe(byId("tree"));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  for (const moment of ["beforeprint", "afterprint"]) {
-    window.addEventListener(moment, () => {
-      again();
-      view.draw(); // a printer does not wait for a frame
-    });
+  // A printer does not wait for a frame, and paper has another size: it gets a picture of its own.
+  window.addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("printing");
+    drawFigureOn(view, byId("print-canvas"));
+    cloud.resize();
+    repaint();
+  });
+  window.addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("printing");
+    again();
+  });
+  tell();
+  if (location.hash.includes("=")) {
+    restore(view);
+    pointer.stop();
+    view.window = geometry.windowOf(state.zoomed);
   }
+  remember(view);
   view.draw();
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
+}
+
+/** Show another tree: everything that knows rows by their places begins anew. */
+function changeTree(view, search) {
+  const { state, report, geometry } = view;
+  const number = state.row >= 0 ? report.number[state.row] : -1;
+  report.arrange(state.tree);
+  geometry.hide(state.threshold);
+  search.forget();
+  view.window = geometry.windowOf(0);
+  Object.assign(state, { hovered: -1, hoveredRow: -1, selected: 0, zoomed: 0, folded: new Set() });
+  state.row = number < 0 ? -1 : report.number.indexOf(number);
+  fillPath(state, report, geometry);
+}
+
+/** Leave out branches with less support than asked for, and look at one that is left. */
+function hideBranches({ state, geometry }) {
+  geometry.hide(state.threshold);
+  state.set({
+    zoomed: geometry.visible(state.zoomed, new Set()),
+    selected: geometry.visible(state.selected, new Set()),
+    folded: new Set([...state.folded].filter((w) => geometry.shown[w])),
+    hovered: -1,
+  });
 }
 
 begin();

@@ -78,15 +78,9 @@ class Outline {
     const support = report.supportOf(v);
     if (report.hasChildren[v]) {
       if (!Number.isNaN(support)) facts.push(`${report.supportName} ${support.toFixed(2)}`);
-      facts.push(`parts at level ${formatLevel(report.time[v])}`);
+      facts.push(`parts ${report.parting(v).join(" ")}`);
     }
-    const { colouring } = this.state;
-    const chief = colouring.chiefOf(v);
-    facts.push(
-      colouring.share[v] > 0.999
-        ? colouring.nameOf(chief)
-        : `${formatShare(colouring.share[v])} ${colouring.nameOf(chief)}`
-    );
+    facts.push(this.state.colouring.spoken(v));
     if (this.state.folded.has(v)) facts.push("folded");
     return facts.join(", ");
   }
@@ -116,6 +110,8 @@ class Outline {
       " ": () => geometry.children(node).length && state.fold(node),
       "+": () => this.pointer.magnify(1.5),
       "-": () => this.pointer.magnify(1 / 1.5),
+      "]": () => this.view.heat.magnify(1.5),
+      "[": () => this.view.heat.magnify(1 / 1.5),
     };
     const action = actions[event.key];
     if (!action) return;

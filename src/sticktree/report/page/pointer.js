@@ -16,7 +16,7 @@ class TreePointer {
     canvas.addEventListener("pointerup", (event) => this.release(event, true));
     canvas.addEventListener("pointercancel", (event) => this.release(event, false));
     canvas.addEventListener("pointerleave", (event) => {
-      if (!this.pressed && event.pointerType !== "touch") this.hover(-1);
+      if (!this.pressed && event.pointerType !== "touch") this.look(null);
     });
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
   }
@@ -26,15 +26,41 @@ class TreePointer {
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   }
 
-  hover(node, at) {
-    this.view.state.set({ hovered: node });
-    showTip(this.view, node, at);
+  /** What is under a point: a node, a cell, a track, a column or a join of columns. */
+  under({ x, y }) {
+    const { view } = this;
+    const { place, heat } = view;
+    if (y < place.head) {
+      const join = heat.joinAt(x, y);
+      const column = heat.columnAt(x);
+      return { node: -1, row: -1, column: join ? -1 : column, join, track: null };
+    }
+    const row = view.rowAt(y);
+    const column = row < 0 ? -1 : heat.columnAt(x);
+    const k = Math.floor((x - place.tracks) / (TRACK + TRACK_GAP));
+    const track = row >= 0 && x >= place.tracks && x < place.heat - 3 ? view.tracks[k] ?? null : null;
+    const node = column < 0 && !track ? view.nodeAt(x, y) : -1;
+    return { node, row, column, join: null, track };
+  }
+
+  /** Point at something, or at nothing. */
+  look(at) {
+    const { view } = this;
+    const seen = at ? this.under(at) : { node: -1, row: -1, column: -1, join: null, track: null };
+    const cell = seen.column >= 0 || seen.track;
+    view.state.set({
+      hovered: seen.node,
+      hoveredColumn: seen.column,
+      // Where rows are thinner than two pixels none of them is meant.
+      hoveredRow: cell && view.rowHeight >= 2 ? seen.row : -1,
+    });
+    showTip(view, seen, at);
   }
 
   down(event) {
     this.touches.set(event.pointerId, this.place(event));
     const { window: seen } = this.view;
-    this.pressed = { ...this.place(event), seen: { ...seen }, moved: false };
+    this.pressed = { ...this.place(event), seen: { ...seen }, columns: { ...this.view.columns }, moved: false };
     this.view.canvas.setPointerCapture(event.pointerId);
   }
 
@@ -52,17 +78,21 @@ class TreePointer {
       }
     }
     if (!this.pressed) {
-      if (event.pointerType !== "touch") this.hover(this.view.nodeAt(at.x, at.y), at);
+      if (event.pointerType !== "touch") this.look(at);
       return;
     }
     const away = at.y - this.pressed.y;
     if (Math.abs(away) + Math.abs(at.x - this.pressed.x) > CLICK_SLACK) this.pressed.moved = true;
     if (this.pressed.moved && this.touches.size < 2) {
-      const { seen } = this.pressed;
-      const rows = -away / this.view.rowHeight;
-      showTip(this.view, -1);
+      const { seen, columns, x } = this.pressed;
+      const { view } = this;
+      const rows = -away / view.rowHeight;
+      this.look(null);
+      if (x >= view.place.heat && view.place.heatWidth) {
+        const across = (x - at.x) / view.heat.columnWidth;
+        view.heat.show(columns.first + across, columns.last + across);
+      }
       this.show({ ...seen, top: seen.top + rows, bottom: seen.bottom + rows });
-      this.hover(-1);
     }
   }
 
@@ -78,18 +108,50 @@ class TreePointer {
     this.pressed = null;
     if (!clicked || !pressed || pressed.moved) return;
     const at = this.place(event);
-    const node = view.nodeAt(at.x, at.y);
+    const seen = this.under(at);
+    const touch = event.pointerType === "touch";
+    if (seen.join) view.heat.zoomOn(seen.join);
+    else if (at.y < view.place.head) {
+      if (seen.column >= 0) this.colourBy(view.heat.order[seen.column]);
+    } else if (seen.column >= 0 || seen.track) this.pressCell(seen, at, touch);
+    else this.pressNode(seen, at, event);
+  }
+
+  pressNode(seen, at, event) {
+    const { view } = this;
+    const { node } = seen;
     if (node < 0) return;
     if (event.shiftKey) {
       view.state.fold(node);
       view.state.select(node);
     } else if (event.pointerType === "touch" && view.state.selected !== node) {
       view.state.select(node);
-      showTip(view, node, at);
+      showTip(view, seen, at);
     } else {
-      showTip(view, -1);
+      this.look(null);
       this.zoomOn(node);
     }
+  }
+
+  /** Choose the row of a cell or, where rows are thin, zoom in around it. */
+  pressCell(seen, at, touch) {
+    const { view } = this;
+    if (touch) showTip(view, seen, at);
+    if (view.rowHeight >= 2) {
+      view.state.set({ row: seen.row, group: null });
+      return;
+    }
+    const { report, geometry } = view;
+    let w = geometry.visible(report.nodeOf[seen.row], view.state.folded);
+    while (w > 0 && report.count[w] * view.rowHeight < 40) w = geometry.up[w];
+    if (w !== view.state.zoomed) this.zoomOn(w);
+    else this.magnify(4, at.y);
+  }
+
+  /** Colour by a column, or by clusters again. */
+  colourBy(d) {
+    const { state } = this.view;
+    state.set({ colour: state.colour === `c${d}` ? "label" : `c${d}` });
   }
 
   /** Zoom into a node, or out of it if it already fills the view. */
@@ -101,13 +163,18 @@ class TreePointer {
   wheel(event) {
     if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
-    this.magnify(Math.exp(-event.deltaY * 0.004), this.place(event).y);
+    const { view } = this;
+    const at = this.place(event);
+    const factor = Math.exp(-(event.deltaY || event.deltaX) * 0.004);
+    if (event.shiftKey && view.heat.columnAt(at.x) >= 0) {
+      view.heat.magnify(factor, view.columns.first + (at.x - view.place.heat) / view.heat.columnWidth);
+    } else this.magnify(factor, at.y);
   }
 
   /** Make rows higher or lower around a place. */
-  magnify(factor, y = (this.view.height - AXIS) / 2) {
-    const { window: seen, rowHeight } = this.view;
-    const row = seen.top + y / rowHeight;
+  magnify(factor, y = (this.view.place.head + this.view.place.bottom) / 2) {
+    const { window: seen, rowHeight, place } = this.view;
+    const row = seen.top + (y - place.head) / rowHeight;
     this.show({
       ...seen,
       top: row - (row - seen.top) / factor,
@@ -129,8 +196,9 @@ class TreePointer {
 
   /** While everything is in view, a finger on the tree scrolls the page. */
   free() {
-    const { window: seen, report, canvas } = this.view;
-    canvas.style.touchAction = seen.bottom - seen.top < report.nRows ? "none" : "pan-y";
+    const { window: seen, columns, report, canvas } = this.view;
+    const whole = seen.bottom - seen.top >= report.nRows && columns.last - columns.first >= report.columns.length;
+    canvas.style.touchAction = whole ? "pan-y" : "none";
   }
 
   stop() {
@@ -158,27 +226,3 @@ class TreePointer {
   }
 }
 
-/** A few words beside the pointer; the details have the rest. */
-function showTip(view, node, at) {
-  const tip = byId("tip");
-  tip.hidden = node < 0;
-  if (node < 0) return;
-  const { report } = view;
-  const facts = [];
-  if (report.count[node] > 1) {
-    for (const { name, value } of report.supportsOf(node)) facts.push(`${name.toLowerCase()} ${value.toFixed(2)}`);
-  }
-  if (report.hasChildren[node]) facts.push(`parts at level ${formatLevel(report.time[node])}`);
-  const lines = report.features(report.start[node], report.start[node] + report.count[node]);
-  tip.replaceChildren(
-    make("strong", {}, isolated(report.nodeName(node))),
-    ...(facts.length ? [make("span", {}, facts.join(", "))] : []),
-    ...lines.slice(0, 3).map((line) =>
-      make("span", {}, isolated(line.column.name), ` ${line.text} (${line.note || "–"})`)
-    )
-  );
-  const right = at.x > view.width / 2;
-  tip.style.left = right ? "auto" : `${at.x + 14}px`;
-  tip.style.right = right ? `${view.width - at.x + 14}px` : "auto";
-  tip.style.top = `${Math.min(at.y + 12, view.height - 110)}px`;
-}

@@ -18,6 +18,13 @@ class Search {
     this.list.addEventListener("pointerdown", (event) => event.preventDefault());
   }
 
+  /** Begin anew with rows in another order. */
+  forget() {
+    this.lower = null;
+    this.found = [];
+    this.close();
+  }
+
   /** Names in small letters, made when first needed. */
   get keys() {
     this.lower ??= Array.from({ length: this.report.nRows }, (_, i) =>
@@ -53,7 +60,7 @@ class Search {
           "li",
           { role: "option", id: `found-${k}`, "aria-selected": "false", click: () => this.choose(k) },
           isolated(this.report.rowName(i)),
-          make("span", { class: "note" }, `row ${this.report.number[i]}, cluster ${this.report.label[i]}`)
+          make("span", { class: "note" }, `row ${this.report.number[i]}, cluster ${this.report.joined[i]}`)
         )
       )
     );
@@ -92,7 +99,7 @@ class Search {
     chooseRow(this.view, i);
     const { report } = this;
     const sure = report.confidence ? `, confidence ${report.confidence[i].toFixed(2)}` : "";
-    this.status.textContent = `${report.rowName(i)}: cluster ${report.label[i]}${sure}`;
+    this.status.textContent = `${report.rowName(i)}: cluster ${report.joined[i]}${sure}`;
   }
 
   /** @param {KeyboardEvent} event */

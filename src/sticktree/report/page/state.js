@@ -6,20 +6,34 @@
  * @property {number} selected node that was chosen; the one in focus for the keyboard
  * @property {number} row row that was chosen, or −1
  * @property {number} hoveredRow row under the pointer, or −1
- * @property {number} cluster cluster that was chosen, or −1
+ * @property {number} hoveredColumn place of the column under the pointer, or −1
+ * @property {?{by: string, k: number}} group rows of one colour that were chosen
  * @property {number} zoomed node that fills the view
  * @property {number} moves how often a view was asked for
+ * @property {number} columnMoves how often other columns were
+ * @property {number} tree which of the trees
+ * @property {number} cut which of the cuts
+ * @property {"join"|"label"} strays
  * @property {"icicle"|"dendrogram"} mode
- * @property {Colouring} colouring
+ * @property {string} colour what colours are by: see Report.colouring
+ * @property {Set<string>} tracks what stands beside the tree, in the same words
+ * @property {boolean} heat whether there is a heat map
+ * @property {"likeness"|"relevance"|"table"} columnOrder
  * @property {{kind: "transfer"|"exact", least: number}} threshold least support of branches that are shown
  * @property {Set<number>} folded nodes whose branches are hidden
  */
 
 class State {
-  /** @param {Looking} first */
-  constructor(first) {
+  /** @param {Report} report @param {Looking} first */
+  constructor(report, first) {
+    this.report = report;
     Object.assign(this, first);
     this.listeners = [];
+  }
+
+  /** What colours rows and nodes now. */
+  get colouring() {
+    return this.report.colouring(this.colour) ?? this.report.colouring("label");
   }
 
   /** @param {(changed: Set<string>) => void} listener */
@@ -41,7 +55,7 @@ class State {
 
   /** Choose a node. */
   select(node) {
-    this.set({ selected: node, row: -1, cluster: -1 });
+    this.set({ selected: node, row: -1, group: null });
   }
 
   /**
@@ -50,7 +64,7 @@ class State {
    * @param {Partial<Looking>} [also] what else is chosen
    */
   zoom(node, also = {}) {
-    this.set({ zoomed: node, selected: node, row: -1, cluster: -1, moves: this.moves + 1, ...also });
+    this.set({ zoomed: node, selected: node, row: -1, group: null, moves: this.moves + 1, ...also });
   }
 
   /** Fold a node, or unfold it. */
@@ -58,5 +72,17 @@ class State {
     const folded = new Set(this.folded);
     if (!folded.delete(node)) folded.add(node);
     this.set({ folded });
+  }
+
+  /** The rows that are chosen: those of a colour, one of them, or those of a branch. */
+  get chosenRows() {
+    const { report } = this;
+    if (this.group) {
+      const codes = report.colouring(this.group.by)?.codes ?? [];
+      return [...codes.keys()].filter((i) => codes[i] === this.group.k);
+    }
+    if (this.row >= 0) return [this.row];
+    const start = report.start[this.selected];
+    return Array.from({ length: report.count[this.selected] }, (_, k) => start + k);
   }
 }
