@@ -309,7 +309,7 @@ class Contrasts:
         """Return the table with a line that says what is compared."""
         a, b = self.sides
         what = "share of the branch above" if self.within else "share"
-        lines = [["branch", f"{a} : {b}", "94 % interval", f"P({a} > {b})", f"P(beyond {RATIO:g})"]]
+        lines = [["branch", "ratio", "94 % interval", "P(larger)", f"P(beyond {RATIO:g})"]]
         for line in self.table:
             low, high = np.exp(line["low"]), np.exp(line["high"])
             lines.append(
