@@ -7,7 +7,6 @@ folder ``data`` beside this one, and in the cache; nothing is downloaded.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,8 +20,9 @@ from sticktree.datasets import MissingDataError
 from sticktree.datasets.catalogue import ENTRIES
 from sticktree.engine.chain import ChainLike, Move
 from sticktree.engine.shared.chain import Chain
-from sticktree.model import Model
-from sticktree.processes import LogDivergence, resolve_concentration
+from sticktree.inference.candidates import Candidates
+from sticktree.inference.parameters import checked
+from sticktree.model import Column, Model
 
 AnyChain = TypeVar("AnyChain", bound=ChainLike)
 TITLES = {entry.name: entry.title for entry in ENTRIES}  # also of those that are not here
@@ -80,18 +80,15 @@ def around(centres: FloatArray, n_rows: int, rng: np.random.Generator) -> FloatA
     return standardised(data + rng.normal(size=data.shape))
 
 
-def default_model(n_steps: int = 4) -> Model:
+def default_model(n_steps: int = 4, n_columns: int = 2) -> Model:
     """Return the model of ``DFPMixture(n_steps, covariance_type="full")``.
 
     It has a tree of one level less, and a private step.
     """
-    concentration = resolve_concentration(LogDivergence(), n_steps)
-    parameters = DFPMixture(n_steps).get_params()
-    shared = {
-        field.name: parameters[field.name] for field in fields(Model) if field.name in parameters
-    }
-    shared |= {"covariance_type": "full", "leaf_noise": "shared", "columns": None}
-    return Model(concentration.alpha, private_step=concentration.private_step, **shared)
+    estimator = DFPMixture(n_steps, covariance_type="full", leaf_noise="shared")
+    asked = Candidates.of(checked(estimator.model_parameters()))
+    ((_, model),) = asked.models((Column(),) * n_columns, None)
+    return model
 
 
 def warm(chain: AnyChain, n_sweeps: int) -> AnyChain:
@@ -101,7 +98,7 @@ def warm(chain: AnyChain, n_sweeps: int) -> AnyChain:
 
 
 def default_chain(data: FloatArray, n_steps: int = 4, seed: int = 0) -> Chain:
-    return Chain(data, default_model(n_steps), np.random.default_rng(seed))
+    return Chain(data, default_model(n_steps, data.shape[1]), np.random.default_rng(seed))
 
 
 def n_leaves(chain: ChainLike) -> int:

@@ -21,6 +21,8 @@ __all__ = [
     "Tree",
     "__version__",
     "load",
+    "plan_table",
+    "preferred_kinds",
     "save",
 ]
 
@@ -35,6 +37,14 @@ def __getattr__(name: str) -> Any:
         from sticktree.estimators import presets
 
         return getattr(presets, name)
+    if name == "plan_table":
+        from sticktree.data.planning import plan_table
+
+        return plan_table
+    if name == "preferred_kinds":
+        from sticktree.estimators.kinds import preferred_kinds
+
+        return preferred_kinds
     if name in ("load", "save"):
         from sticktree.estimators import saving
 

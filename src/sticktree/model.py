@@ -99,9 +99,12 @@ class Model:
         Whether every step has variance Σ, as in the paper, or v_l Σ with v_l learned.
     concentration_prior : (float, float)
         c ~ Gamma(shape, rate).
-    precision_prior : (float, float)
+    precision_prior : (float, float or None)
         τ ~ Gamma(shape, rate) for the precision of the noise, in standardised units; for a full
-        covariance, the inverse Wishart that has these as its one-dimensional margins.
+        covariance, the inverse Wishart that has these as its one-dimensional margins. None learns
+        a rate for every column.
+    rate_prior : (float, float)
+        b ~ Gamma(shape, rate) for the rates of the precisions, where they are learned.
     scale_prior : (float, float)
         1/v_l ~ Gamma(shape, rate), with v_l within `SCALE_LIMIT` and its inverse.
     discount_prior : (float, float)
@@ -120,7 +123,7 @@ class Model:
     covariance_type: CovarianceType = "spherical"
     scales: Scales = "per_level"
     concentration_prior: Gamma = (1.0, 1.0)
-    precision_prior: Gamma = (1.0, 1.0)
+    precision_prior: tuple[float, float | None] = (1.0, 1.0)
     scale_prior: Gamma = (1.0, 1.0)
     discount_prior: Gamma = (1.0, 1.0)
     concentration: float | None = None
@@ -131,12 +134,18 @@ class Model:
     psi: float = 0.2
     less_discount: bool = False
     hyper_prior: tuple[FloatArray, FloatArray] | None = None
+    rate_prior: Gamma = (0.5, 0.5)
     groups: Groups | None = None
 
     @property
     def depth(self) -> int:
         """Number of levels below the root."""
         return self.shape.size
+
+    @property
+    def learns_rates(self) -> bool:
+        """Whether the rates of the shared noise's precisions are learned."""
+        return self.leaf_noise == "shared" and self.precision_prior[1] is None
 
     @property
     def noise(self) -> float:
@@ -159,8 +168,8 @@ class Model:
         width = np.sqrt(12.0 * np.array(floors))
         return width if width.any() else None
 
-    def first_scales(self, variance: float) -> FloatArray:
-        """Return v_l to start from, for noise of the given variance in standardised units."""
+    def first_scales(self, between: float) -> FloatArray:
+        """Return v_l to start from, if rows are about so far from 0, in units of the noise."""
         if self.scales == "shared":
             return np.ones(self.depth + 1)
-        return np.full(self.depth + 1, max(1.0 / (variance * (self.depth + 1)), 1e-3))
+        return np.full(self.depth + 1, max(between / (self.depth + 1), 1e-3))

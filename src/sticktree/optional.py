@@ -32,3 +32,13 @@ def optional(module: str, *, extra: str, asker: str) -> Any:
         raise ImportError(
             f"{asker} needs {package}: install it with `pip install sticktree[{extra}]`"
         ) from None
+
+
+def load_pandas() -> Any:
+    """Return pandas; raise an error that says how to install it if it is missing."""
+    try:
+        return import_module("pandas")
+    except ImportError:
+        raise ImportError(
+            "to read tables from files, install pandas: pip install 'sticktree[frames]'"
+        ) from None

@@ -38,15 +38,28 @@ def test_the_record_says_how_it_came_to_be(finished, flowers):
     assert record["data"]["sha256"] == hashlib.sha256(flowers.read_bytes()).hexdigest()
     assert (record["data"]["name"], record["data"]["rows"]) == ("flowers.csv", 30)
     assert record["data"]["missing_cells"] == 2
+    plan = record["columns"].pop("plan")
     assert record["columns"] == {
         "fitted": {"länge": "gaussian", "width (cm)": "gaussian"},
         "label": "species",
+        "labels": ["species"],
         "id": "plant",
         "weights": None,
         "group": None,
         "condition": None,
+        "conditions": None,
+        "days": {},
+        "preferred": {},
         "ignored": ["collector"],
     }
+    assert [line["taken as"] for line in plan] == [
+        "names of the rows",
+        "gaussian",
+        "gaussian",
+        "label, not fitted",
+        "left out",
+    ]
+    assert plan[0]["holds"] == "another text in every row, such as 'p,00'"
     assert record["environment"]["sticktree"] == sticktree.__version__
     assert record["environment"]["packages"]["numpy"] == np.__version__
     assert record["started"] <= record["finished"]
@@ -192,10 +205,11 @@ WRONG = [
     ("--columns länge,widht", "--columns: there is no column 'widht'"),
     ("--drop nothing", "--drop: there is no column 'nothing'; the columns are 'plant'"),
     ("--drop *", "no column is left to fit"),
-    (
-        "--label species --id species",
-        "'species' can be one of --label, --id, --weights, --group and",
-    ),
+    ("--label species --id species", "'species' is in --label and --id: it can be one of"),
+    ("--kinds länge=id,species=id", "--id can be one column only, got 'länge' and 'species'"),
+    ("--more-draws 0", "--more-draws must be an integer of at least 1, got 0"),
+    ("--more-draws 9", "--more-draws goes on with a run as it is: leave out the file"),
+    ("--more-draws 9 --resume", "argument --resume: not allowed with argument --more-draws"),
     ("--label länge --columns 1-2", "column 'länge' is in --columns and --label: choose one"),
     ("--kinds länge=gausian", "'gausian' is no kind of column (did you mean 'gaussian'?)"),
     ("--kinds länge", "needs COLUMN=KIND with commas between, got 'länge'"),
@@ -205,8 +219,9 @@ WRONG = [
     ("--weights 2 --columns 1", "column 'width (cm)' must hold numbers, got nothing in row 3"),
     ("--weights länge --columns 3", "--weights[2] must be at least 0, got -0.268"),
     ("--weights species --columns 2", "--weights: column 'species' must hold numbers, got"),
-    ("--columns 2,4", "column 'collector' is categorical but has one value only"),
-    ("--columns 2,0", "give it to --id or --drop"),
+    ("--kinds collector=categorical", "'collector' is categorical but has one value only"),
+    ("--kinds plant=categorical", "give it to --id or --drop"),
+    ("--kinds species=days", "column 'species' holds \"Löwe 'n' zahn\": no dates that can be read"),
     (
         "--noise shared --columns 2,3",
         "--noise must be own or auto unless all columns are gaussian, got shared",
@@ -265,18 +280,15 @@ def test_files_of_others_are_not_replaced_unasked(flowers, tmp_path, told):
 
 def test_a_cell_among_numbers_is_told_with_the_options_that_mend_it(tmp_path, told):
     path = tmp_path / "t.csv"
-    path.write_text(rows_of(5) + "?,1\n")
+    path.write_text(rows_of(5) + "low,1\n")
     code, _, err = told("fit", path, "-o", tmp_path / "run")
     assert code == 2
-    assert "'--missing=?' or --kinds x=categorical or --drop x" in err
-    path.write_text("a;b\n1,5;2\n2,5;3\n")
-    assert "(--decimal ,)" in told("fit", path, "-o", tmp_path / "run")[2]
-
-
-def test_empty_columns_are_all_named(tmp_path, told):
-    path = tmp_path / "t.csv"
-    path.write_text("a,no values,b\n1,,\n2,NA,\n")
-    assert "have no values at all: --drop 'no values,b'" in told("fit", path)[2]
+    assert "(--missing=low or --kinds x=categorical or --kinds x=drop)" in err
+    path.write_text("a;b;c\n1,500;2%;x\n2,500;3;y\n")
+    code, _, err = told("fit", path, "-o", tmp_path / "run")
+    assert code == 2
+    assert "'1,500': is that 1.500 or 1500? (--decimal=, or --thousands=,)\n  column 'b' has" in err
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("n_rows", [1, 2])

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree.cli import table
+from sticktree.cli import large
+from sticktree.cli.large import is_large, open_large
 from sticktree.cli.runs import RunFolder
-from sticktree.cli.table import is_large, large_rows, open_large
+from sticktree.cli.table import large_rows
 from tests.cli.conftest import QUICK
 
 zarr = pytest.importorskip("zarr")
@@ -18,8 +19,8 @@ pytest.importorskip("pyarrow")
 @pytest.fixture
 def small(monkeypatch):
     """Call tables of 100 rows and 1,600 bytes large."""
-    monkeypatch.setattr(table, "LARGE_BYTES", 1600)
-    monkeypatch.setattr(table, "MANY_ROWS", 100)
+    monkeypatch.setattr(large, "LARGE_BYTES", 1600)
+    monkeypatch.setattr(large, "MANY_ROWS", 100)
 
 
 @pytest.fixture
@@ -46,10 +47,10 @@ def test_which_files_are_read_in_chunks(monkeypatch):
     assert all(is_large(name, {}) for name in tables)
     assert not any(is_large(name, {"algorithm": "gibbs"}) for name in tables)
     assert not any(is_large(name, {}) for name in ("x.csv", "-", "none.npy"))
-    monkeypatch.setattr(table, "MANY_ROWS", 101)  # wide, so not for the parallel sampler
+    monkeypatch.setattr(large, "MANY_ROWS", 101)  # wide, so not for the parallel sampler
     assert not is_large("x.npy", {})
     assert is_large("x.npy", {"algorithm": "parallel"})
-    monkeypatch.setattr(table, "LARGE_BYTES", 1601)
+    monkeypatch.setattr(large, "LARGE_BYTES", 1601)
     assert not is_large("x.npy", {"algorithm": "parallel"})
     assert not is_large("x.zarr", {})
 
@@ -91,7 +92,7 @@ def test_columns_of_a_large_file():
     rows = large_rows(open_large("mixed.parquet"), {"columns": ["none", "b"]})
     assert rows.table.names == rows.columns.names == ("b", "none")
     assert rows.columns.kinds == ("gaussian", "gaussian")
-    assert rows.roles["ignored"] == ["a", "word"]
+    assert rows.record()["ignored"] == ["a", "word"]
     assert rows.missing_cells is None
     rows = large_rows(open_large("x.zarr"), {})
     assert rows.table.names == rows.columns.names == ("x0", "x1")

@@ -52,6 +52,10 @@ def test_a_run_with_groups_has_their_shares_and_contrasts(cells, tmp_path, told)
         for file in (lone, of_known)
     )
     assert f < new < a
+    contrasts = (run / "contrasts.csv").read_text()
+    assert told("fit", "-o", run, "--more-draws", "10", "--quiet")[0] == 0
+    assert (run / "contrasts.csv").read_text() != contrasts
+    assert RunFolder.open(run).record["columns"]["conditions"]["f"] == "yes"
     assert told("plot", run, "--kind", "composition")[0] == 0
     assert (run / "composition.png").exists()
 
@@ -63,6 +67,7 @@ def test_a_run_with_groups_has_their_shares_and_contrasts(cells, tmp_path, told)
         ("--group patient --condition site", "--condition: group 'a' has rows of"),
         ("--group treated --condition treated", "can be one of"),
         ("--group nobody", "--group: there is no column 'nobody'"),
+        ("--group site --kinds patient=group", "--group can be one column only"),
         ("--group site --condition patient", "--condition: group"),
         ("--group patient --algorithm parallel", "--group must be None unless"),
     ],
@@ -72,6 +77,14 @@ def test_what_is_wrong_with_groups_is_said(cells, tmp_path, told, options, words
     code, _, err = told("fit", cells, "-o", tmp_path / "run", *options)
     assert code != 0
     assert words in err
+
+
+def test_the_plan_says_which_column_has_the_groups(cells, told):
+    asked = "patient=group,treated=condition,site=drop"
+    code, out, _ = told("fit", cells, "--plan", "--kinds", asked)
+    assert code == 0
+    assert "groups of the rows" in out
+    assert "conditions of the groups" in out
 
 
 def test_a_run_without_groups_has_no_composition_to_draw(run, told):

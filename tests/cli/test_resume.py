@@ -123,7 +123,7 @@ def stopped(flowers, tmp_path, told, monkeypatch):
 def test_options_stay_those_of_the_start(stopped, flowers, told):
     code, _, err = told("fit", flowers, "-o", stopped, "--resume", "--depth", "3")
     assert code == 2
-    assert "--depth was not given when the run was started, and stays so with --resume" in err
+    assert "--depth was not given when the run was started, and stays so when it goes on" in err
     code, _, err = told("fit", flowers, "-o", stopped, "--resume", "--draws", "40")
     assert "--draws was 30 when the run was started" in err
     assert told("fit", flowers, "-o", stopped, "--resume", *COLUMNS, *QUICK, "--jobs", "1")[0] == 0

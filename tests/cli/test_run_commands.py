@@ -60,7 +60,11 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
     cells = [f"{k},{'abcd'[k % 4]},{'AB'[k % 2]}" for k in range(8)]
     (run.parent / "cells.csv").write_text("\n".join(["x,patient,treated", *cells]))
-    genes = pandas.DataFrame(np.eye(6, 9)).assign(sample=list("abcdef"))
+    frame = pandas.read_csv(run.parent / "visits.csv", nrows=9)
+    frame = frame.assign(when=pandas.date_range("2021-03-01", periods=9), notes="none", ward=None)
+    frame.to_excel(run.parent / "survey.xlsx", sheet_name="2021", index=False)
+    genes = pandas.DataFrame(np.eye(6, 9))  # three of them always the same
+    genes = genes.assign(sample=list("abcdef"))
     genes.to_csv(run.parent / "genes.csv", index=False)
     shapes = []
 
@@ -71,13 +75,32 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 9
+    assert len(found) == 14
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
+        if "--more-draws" in words:  # there is no run that is finished; see test_going_on.py
+            assert "--more-draws 1000" in " ".join(words)
+            continue
+        if "--quick" in words or "--plan" in words:
+            shutil.rmtree("run", ignore_errors=True)
         code, _, err = told(*words)
-        assert code == 130, err
-    assert shapes == [(3, 2), (30, 2), (10, 3), (3, 2), (8, 1), (3, 2), (6, 9), (3, 2)]
+        assert code == (0 if "--plan" in words else 130), err
+        if "--quick" in words:
+            shutil.rmtree("run")
+    assert shapes == [
+        (3, 2),
+        (30, 2),
+        (10, 3),
+        (3, 2),
+        (8, 1),
+        (3, 2),
+        (6, 6),
+        (3, 2),
+        (3, 2),
+        (3, 2),
+        (9, 3),
+    ]
 
 
 @pytest.mark.parametrize("command", ON_RUNS)
@@ -181,7 +204,7 @@ def test_gaps_are_filled(run, told):
     [
         ("lange,width (cm)\n1,2\n", [], "lacks column 'länge' (is 'lange' the column 'länge'?)"),
         ("a\n1\n", [], "new.csv lacks columns 'länge', 'width (cm)'"),
-        ("länge,width (cm)\n?,2\n3,4\n", [], "'--missing=?'"),
+        ("länge,width (cm)\nlow,2\n3,4\n", [], "(--missing=low)"),
         ("länge,width (cm)\n1,2\n", ["--level", "4"], "--level must be an integer from 0 to 3"),
         ("länge,width (cm)\n1,2\n", ["-o", "run"], "--output run is a folder: give a file"),
         ("länge,width (cm)\n1,2\n", ["-o", "new.csv"], "--output new.csv exists"),

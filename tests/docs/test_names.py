@@ -55,3 +55,12 @@ def test_names_in_the_library_can_be_imported(page):
     text = page.read_text(encoding="utf-8")
     for name in set(re.findall(r"`~?(sticktree(?:\.[A-Za-z_]\w*)+)", text)) - GROUPS:
         pkgutil.resolve_name(name)
+
+
+def test_the_page_on_installation_has_every_extra():
+    import tomllib
+
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (TOP / "docs" / "install.md").read_text(encoding="utf-8")
+    for extra in project["optional-dependencies"]:
+        assert f"| `{extra}` |" in page, extra

@@ -18,7 +18,7 @@ from tests.support.bulk import rows_of
 STORED = Path(__file__).with_name("digests.json")
 N_ROWS, N_SWEEPS, SEEDS = 24, 6, (0, 1)
 SHAPE = np.array([0.8, 0.7, 1.1])
-PRIORS = {"precision_prior": (1.0, 0.01), "scale_prior": (1.0, 10.0)}
+PRIORS = {"precision_prior": (1.0, None), "scale_prior": (1.0, 10.0)}
 KINDS = ("gaussian", "categorical", "poisson", "negative_binomial", "gaussian")
 MIXED = tuple(
     Column(kind, 3 if kind == "categorical" else 1, 0.01 if kind == "gaussian" else 0.0)

@@ -12,10 +12,11 @@ import pytest
 from scipy import stats
 
 from sticktree.engine.common.franchise import count_groups
-from sticktree.engine.common.links import DISCOUNT, FACTOR
+from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR
 from sticktree.engine.own.chain import ColumnsChain
 from sticktree.engine.own.predictive import rebuild as rebuild_own
 from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.factor import least_form
 from sticktree.engine.shared.predictive import rebuild
 from sticktree.engine.shared.seats import settle
 from sticktree.model import Groups, Model
@@ -64,7 +65,8 @@ class Shared:
         setting = prior.setting._replace(alpha=c * SHAPE, discount=d)
         chain = self.chain
         chain.raw = twin.sample_data(tree, setting, prior.sigma, self.rng)
-        chain.factor = np.linalg.cholesky(prior.sigma)
+        root = np.linalg.cholesky(prior.sigma)
+        chain.factor = least_form(root, self.model.covariance_type, 2)
         rebuild(chain.state, tree.compressed(), c, d, setting.scale)
         fill(chain.state, tree, share, rest, gamma)
         settle(chain.state)
@@ -138,3 +140,27 @@ def test_the_whole_sweep_keeps_exact_draws_of_grouped_rows_exact(name):
     varies = np.ptp(differences, axis=0) > 0
     p = stats.ttest_1samp(differences[:, varies], 0.0).pvalue
     assert (p > FALSE_ALARM / varies.sum()).all(), p
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_chains_start_with_sticks_that_add_up_and_every_row_in_its_group(name):
+    kind, choices, _ = CASES[name]
+    chain = kind(np.random.default_rng(1), **choices).chain
+    state = chain.state
+    assert (state.stick > 0).all()
+    assert (state.rest > 0).all()
+    order = state.order[: state.sizes[ALIVE]]
+    for node in order:
+        below = order[state.nodes["parent"][order] == node]
+        level = state.nodes["level"][node]
+        if below.size:
+            total = state.stick[below, level].sum() + state.rest[node, level]
+            assert total == pytest.approx(1.0, abs=1e-12)
+        above = state.nodes["parent"][node]
+        for at in range(0 if above < 0 else state.nodes["level"][above] + 1, level):
+            assert state.stick[node, at] + state.rest[node, at] == pytest.approx(1.0, abs=1e-12)
+    assert state.seated[0].tolist() == [3, 2, 1, 0]
+    before = state.seated.copy()
+    count_groups(state)
+    assert (state.seated[order] == before[order]).all()
+    assert np.isfinite(chain.log_joint())

@@ -32,6 +32,7 @@ from tests.support.own import twin as own_twin
 N_ROWS, SHAPE, C, DISCOUNT = 5, np.array([1.0, 0.7]), 2.0, 0.2
 FALSE_ALARM = 1e-4
 PRIORS = {"precision_prior": (3.0, 0.5), "scale_prior": (3.0, 3.0)}
+LEARNED = {"precision_prior": (3.0, None)}  # rates
 N_SWEEPS = 6  # after each start
 TIMES = int(os.environ.get("STICKTREE_STARTS", "1"))  # more starts than usual
 GAPS = np.zeros((N_ROWS, 2), dtype=bool)
@@ -43,7 +44,7 @@ class Shared:
 
     def __init__(self, rng, gaps=False, **choices):
         self.rng, self.gaps = rng, GAPS & gaps
-        self.model = Model(SHAPE, concentration=C, discount=DISCOUNT, **PRIORS, **choices)
+        self.model = Model(SHAPE, concentration=C, discount=DISCOUNT, **PRIORS | choices)
         self.chain = Chain(self._shown(rng.standard_normal((N_ROWS, 2))), self.model, rng)
 
     def _shown(self, data):
@@ -56,7 +57,7 @@ class Shared:
 
     def _put(self, chain, draw):
         chain.raw = draw.data.copy()  # what is missing is part of the state
-        chain.factor = np.linalg.cholesky(draw.sigma)
+        chain.factor = twin.factor_of(draw.sigma, self.model.covariance_type)
         rebuild(chain.state, draw.tree.compressed(), C, DISCOUNT, draw.setting.scale)
         chain._whiten()
 
@@ -124,16 +125,16 @@ class OwnBulk(Bulk, Own):
 MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")
 CASES = {
     "shared spherical": (Shared, {"covariance_type": "spherical"}, 4000),
-    "shared diagonal": (Shared, {"covariance_type": "diag"}, 2500),
+    "shared diagonal": (Shared, {"covariance_type": "diag", **LEARNED}, 2500),
     "shared full": (Shared, {"covariance_type": "full"}, 2000),
     "shared scales": (Shared, {"scales": "shared"}, 2500),
-    "shared full with gaps": (Shared, {"covariance_type": "full", "gaps": True}, 1000),
+    "shared full with gaps": (Shared, {"covariance_type": "full", "gaps": True, **LEARNED}, 1000),
     "own diagonal": (Own, {"form": "diag"}, 2500),
     "own spherical with gaps": (Own, {"form": "spherical", "gaps": True}, 1500),
     "own full": (Own, {"form": "full"}, 1500),
     "own full with gaps": (Own, {"form": "full", "gaps": True}, 1500),
     "mixed columns": (Own, {"form": "diag", "kinds": MIXED, "gaps": True}, 1500),
-    "many rows, shared": (SharedBulk, {"covariance_type": "full"}, 400),
+    "many rows, shared": (SharedBulk, {"covariance_type": "full", **LEARNED}, 400),
     "many rows, shared with gaps": (SharedBulk, {"covariance_type": "diag", "gaps": True}, 400),
     "many rows, own": (OwnBulk, {"form": "diag", "gaps": True}, 400),
     "many rows, own full": (OwnBulk, {"form": "full"}, 400),

@@ -46,6 +46,18 @@ def test_own_noise_is_chosen_where_clusters_differ_in_spread(chosen):
     assert "own" in str(chosen.selection_)
 
 
+def test_models_are_compared_in_the_units_of_the_table():
+    # In powers of two, so that standardised rows are the same to the last bit.
+    data, units = uneven(6), np.array([1024.0, 0.25])
+    few = {"depth": 2, "n_warmup": 6, "n_draws": 6}
+    one, other = (fit(x, **few).selection_.results for x in (data, data * units))
+    for name in one:
+        np.testing.assert_allclose(
+            other[name].pointwise, one[name].pointwise - np.log(units).sum(), atol=1e-9
+        )
+        assert other[name].elpd == pytest.approx(other[name].pointwise.sum())
+
+
 def test_choice_costs_at_most_half_a_fit(chosen):
     n_candidates = len(chosen.selection_.table)
     assert chosen.selection_.n_sweeps <= max(0.5 * 2 * 120, 2 * n_candidates)
@@ -131,7 +143,7 @@ def test_fit_predict_weighs_the_rows_as_fit_does():
 def test_a_person_who_waits_is_told_what_is_being_done(capsys):
     fit(uneven(5), depth=2, progress=True, n_warmup="auto", n_draws="auto", n_chains="auto")
     said = capsys.readouterr().err
-    assert "comparing 3 models: 3 left" in said
+    assert "comparing 3 models: 0 done" in said
     assert "round 1: 4 chains to 100 sweeps" in said
 
 

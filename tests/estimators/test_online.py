@@ -74,7 +74,10 @@ def test_all_rows_count_and_the_newest_are_answered_about(fourth):
     x = batch_of(3)
     np.testing.assert_allclose(fourth.data_, x)
     assert fourth.labels_.shape == fourth.confidence_.shape == (200,)
-    assert fourth.tree_.n_data == 200
+    assert fourth.tree_.n_data == fourth.cluster_tree_.n_data == len(fourth.membership_) == 200
+    np.testing.assert_array_equal(np.unique(fourth.labels_), np.arange(fourth.n_clusters_))
+    # Rows that are gone are asked about like new ones, in the same clusters.
+    assert set(fourth.predict(batch_of(0))) <= set(fourth.labels_)
     assert len(fourth.posterior_) == 2 * FEW["n_draws"]
     assert all(draw.rows_below()[0] == 800 for draw in fourth.posterior_.draws)
     assert fourth.stream_.n_rows == 800

@@ -38,3 +38,36 @@ def test_the_factor_of_a_divergence_is_kept_at_depth_one():
     estimator = DFPMixture(depth=1, divergence=LogDivergence(c=2), covariance_type="full")
     ((_, model),) = models(estimator)
     np.testing.assert_array_equal(model.shape, [2.0])
+
+
+def names_and_models(n_columns, n_rows, **parameters):
+    asked = Candidates.of(checked(DFPMixture(**parameters).model_parameters()))
+    return dict(asked.models((Column(),) * n_columns, None, n_rows))
+
+
+def test_full_covariances_are_candidates_only_where_there_are_rows_for_them():
+    wide = names_and_models(200, 100)
+    assert {name.split(",")[0] for name in wide} == {"shared diag", "own diag"}
+    for n_columns, n_rows in ((4, 20), (30, 300), (64, None)):
+        forms = {name.split(",")[0] for name in names_and_models(n_columns, n_rows)}
+        assert forms == {"shared full", "own diag", "own full"}
+    asked = names_and_models(200, 100, covariance_type="full")
+    assert {model.covariance_type for model in asked.values()} == {"full"}
+
+
+def test_rates_are_learned_and_scales_small_where_rows_are_few_for_the_columns():
+    for n_columns, rate in ((20, 1.0), (40, 0.5)):
+        for model in names_and_models(n_columns, 100).values():
+            assert model.scale_prior == (1.0, rate)
+            assert model.precision_prior == (1.0, None)
+            assert model.learns_rates == (model.leaf_noise == "shared")
+    for n_columns, n_rows in ((1, 10), (8, 20), (40, 400)):
+        for model in names_and_models(n_columns, n_rows).values():
+            assert model.scale_prior == (1.0, 10.0)
+            assert model.precision_prior == (1.0, 0.01)
+            assert not model.learns_rates
+    fixed = {"precision_prior": (1.0, 1.0), "scale_prior": (2.0, 3.0)}
+    for model in names_and_models(40, 500, **fixed).values():
+        assert model.scale_prior == (2.0, 3.0)
+        assert model.precision_prior == (1.0, 1.0)
+        assert not model.learns_rates

@@ -224,7 +224,7 @@ def test_error_in_a_chain_is_raised_and_stops_the_others(data, monkeypatch):
 def test_text_and_html(chosen):
     text = str(chosen)
     lines = text.splitlines()
-    assert lines[0] == f"Leave-one-out log density of 30 rows; best: {chosen.best}"
+    assert lines[0] == f"Leave-one-out log density (elpd, in nats) of 30 rows; best: {chosen.best}"
     assert lines[1].split()[:2] == ["model", "elpd"]
     assert len(lines) == 5
     assert lines[4].endswith("24 sweeps")

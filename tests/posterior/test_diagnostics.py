@@ -128,74 +128,85 @@ def diagnosed(n_chains=4, **changes):
     return Diagnosis({"noise": 9.0}, {"noise": 3.0}, Settled(n_chains, **FINE | changes))
 
 
+APART = {"cluster_agreement": 0.5, "label_agreement": 0.4}
+
+
 @pytest.mark.parametrize(
     ("changes", "agreement", "tone", "parts"),
     [
-        ({}, "agree", "good", (True, True, True)),
-        ({"tree_agreement": 0.9}, "nearly agree", "good", (True, True, False)),
-        ({"cluster_agreement": 0.9}, "disagree", "doubtful", (True, False, True)),
-        ({"elpd_difference": -0.04}, "disagree", "doubtful", (False, True, True)),
-        ({"row_difference": 0.6}, "nearly agree", "good", (True, True, True)),
+        ({}, "agree", "good", "yes yes yes"),
+        ({"tree_agreement": 0.9}, "nearly agree", "good", "yes nearly yes"),
+        ({"tree_agreement": 0.7}, "nearly agree", "good", "yes no yes"),
+        # Where rows are in the same clusters, how these join is no reason for mistrust.
+        ({"cluster_agreement": 0.5}, "nearly agree", "good", "nearly yes yes"),
+        ({"label_agreement": 0.8}, "nearly agree", "good", "nearly yes yes"),
+        ({"label_agreement": np.nan}, "agree", "good", "yes yes yes"),
+        (APART, "disagree", "doubtful", "no yes yes"),
+        ({"elpd_difference": -0.04}, "disagree", "doubtful", "yes yes no"),
+        ({"row_difference": 0.6}, "nearly agree", "good", "yes yes nearly"),
         (
-            {"elpd_difference": 0.04, "cluster_agreement": 0.2, "tree_agreement": 0.1},
+            APART | {"elpd_difference": 0.04, "tree_agreement": 0.1},
             "disagree",
             "bad",
-            (False, False, False),
+            "no no no",
         ),
-        ({"elpd_difference": np.nan}, "agree", "good", (None, True, True)),
+        ({"elpd_difference": np.nan}, "agree", "good", "yes yes cannot"),
         (
             {"elpd_difference": np.nan, "cluster_agreement": np.nan, "tree_agreement": np.nan},
             "cannot tell",
             "doubtful",
-            (None, None, None),
+            "",
         ),
-        ({"n_chains": 1}, "cannot tell", "doubtful", (True, True, True)),
-        ({"n_chains": 1, "cluster_agreement": 0.5}, "cannot tell", "bad", (True, False, True)),
+        ({"n_chains": 1}, "cannot tell", "doubtful", "yes yes yes"),
+        (APART | {"n_chains": 1}, "cannot tell", "bad", "no yes yes"),
     ],
 )
-def test_density_clusters_and_details_are_judged_each_and_r_hat_is_not(
+def test_clusters_tree_and_density_are_judged_each_and_r_hat_is_not(
     changes, agreement, tone, parts
 ):
     found = diagnosed(**changes).verdict()
     assert (found.agreement, found.tone) == (agreement, tone)
-    assert (found.density, found.clusters, found.details) == parts
+    assert " ".join(part.answer.split()[0] for part in found.parts) == parts
+    for part in found.parts:
+        holds = getattr(found, part.about)
+        assert holds == {"yes": True, "nearly": True, "no": False}.get(part.answer)
+        assert bool(part.advice) == (part.answer in ("nearly", "no"))
+        assert any(digit.isdigit() for digit in part.figure) or part.answer == "cannot tell"
     assert "R-hat" not in found.text
 
 
-def test_what_is_settled_is_said_with_figures():
+def test_every_part_is_said_with_its_figure():
     assert diagnosed().verdict().text == (
-        "The density is settled (two halves of the chains differ by 0.001 nats a row); the "
-        "clusters are settled (their trees correlate by 0.98, labels by 0.97); so are details of "
-        "the tree (meeting levels correlate by 0.99)."
+        "Do the chains agree? Clusters: yes (labels from two halves of the chains agree by 0.97, "
+        "cluster trees by 0.98). Tree: yes (levels at which rows meet correlate by 0.99). Density: "
+        "yes (0.001 nats a row apart)."
     )
-    text = diagnosed(row_difference=0.6, cluster_agreement=0.5, tree_agreement=0.9).verdict().text
-    assert "The density is settled in the mean (two halves of the chains differ by 0.001" in text
-    assert "not in single rows (which differ by 0.60; at most 0.5 would do)" in text
-    assert "the clusters are not settled (their trees correlate by 0.50" in text
-    assert "details of the tree still differ between chains (meeting levels" in text
+    text = diagnosed(**APART, row_difference=0.6, tree_agreement=0.9).verdict().text
+    assert "Density: nearly (0.001 nats a row apart in the mean, 0.60 in single rows" in text
+    assert "agree by 0.40, cluster trees by 0.50: chains have found different clusters; use" in text
+    assert "Tree: nearly (levels at which rows meet correlate by 0.90" in text
     text = diagnosed(elpd_difference=-0.05).verdict().text
-    assert "The density is not settled (two halves of the chains differ by 0.050" in text
-    assert "less than 0.040 would do" in text
+    assert "Density: no (0.050 nats a row apart: less than 0.040 would do; use more" in text
 
 
 def test_figures_at_a_limit_show_on_which_side_they_are():
     text = diagnosed(row_difference=0.5031, cluster_agreement=0.8996).verdict().text
-    assert "(which differ by 0.503; at most 0.5 would do)" in text
-    assert "correlate by 0.8996" in text
+    assert "0.503 in single rows, where at most 0.5 would do" in text
+    assert "cluster trees by 0.8996" in text
 
 
 def test_advice_says_what_to_do():
     assert diagnosed().advice() is None
-    advice = diagnosed(cluster_agreement=0.5).advice()
-    for words in ("not settled", "n_chains", "n_warmup", "n_draws", "warm_start=True"):
+    advice = diagnosed(**APART).advice()
+    for words in ("Clusters: no", "n_chains", "n_warmup", "n_draws", "more_draws()"):
         assert words in advice
     assert "collapsed" in diagnosed(tree_agreement=0.5).advice()
 
 
 def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, blobs):
-    unsettled = diagnosed(cluster_agreement=0.5)
+    unsettled = diagnosed(**APART)
     monkeypatch.setattr(sticktree.fit, "diagnose", lambda posterior, level: unsettled)
-    with pytest.warns(ConvergenceWarning, match=r"clusters are not settled") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"Clusters: no") as caught:
         mixture = DFPMixture(
             covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0
         ).fit(blobs())
@@ -217,5 +228,5 @@ def test_fit_that_has_not_warmed_up_warns():
     mixture = DFPMixture(
         depth=8, covariance_type="full", n_chains=4, n_warmup=0, n_draws=8, random_state=0
     )
-    with pytest.warns(ConvergenceWarning, match="not settled"):
+    with pytest.warns(ConvergenceWarning, match="Density: no"):
         mixture.fit(load_wine().data)

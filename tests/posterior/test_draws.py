@@ -44,7 +44,7 @@ def test_draw_has_the_tree_and_the_parameters_of_its_chain(form):
     assert draw.discount == chain.state.scalars[DISCOUNT]
     assert draw.log_joint == chain.log_joint()
     np.testing.assert_array_equal(draw.parameters["scales"], chain.state.levels["scale"])
-    covariance = chain.factor @ chain.factor.T
+    covariance = chain.covariance
     factor = draw.parameters["factor"]
     mine = factor if factor.ndim == 2 else np.diag(factor * np.ones(2))
     assert factor.ndim == FORMS.index(form)

@@ -116,9 +116,9 @@ def test_refits_without_each_row():
     for i in (0, 3, 6):
 
         def see(chain, y=data[i]):
-            white = np.linalg.solve(chain.factor, y)[None]
+            white = (y / chain.factor)[None]
             value = log_density(predictive_mixture(chain.state), white)
-            return value - np.linalg.slogdet(chain.factor)[1]
+            return value - np.log(chain.factor).sum()
 
         refit = run(np.delete(data, i, axis=0), i + 1, 3000, see)
         exact = logsumexp(refit) - np.log(len(refit))

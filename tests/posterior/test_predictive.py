@@ -242,7 +242,8 @@ def test_samples_seen_from_any_side_have_the_law_of_the_mixtures(unlike_draws, f
     means, deviations, weights = [], [], []
     for predictive in predictives(mixture):
         part = predictive.mixture
-        seen = predictive.factor.T @ (mixture.fit_.training.scaling.spread * direction)
+        factor = predictive.factor if predictive.factor.ndim == 2 else np.diag(predictive.factor)
+        seen = factor.T @ (mixture.fit_.training.scaling.spread * direction)
         means.append(mixture.fit_.training.scaling.centre @ direction + part.mean @ seen)
         deviations.append(np.sqrt(part.variance) * np.linalg.norm(seen))
         weights.append(part.weight / len(mixture.posterior_))

@@ -284,3 +284,20 @@ def test_strays_are_parted_by_the_longest_walk():
     tree = Walk.of_labels(labels).cluster_tree(64.0)
     height = tree.heights(np.arange(40))
     assert height[39, :39].min() > height[:20, :20].max()
+
+
+def test_points_that_differ_by_rounding_alone_are_all_joined():
+    """Clusters that nothing connects have such points; means of equal numbers may differ by more.
+
+    A chain of nearest neighbours then comes by a point twice, and joined one that was gone.
+    """
+    steps = [16, -3, 12, -15, 12, -1, 12, 3, 10, -8, -14, -6, 1, 7, 0, -24, -6, -9, -1, -4, -6]
+    steps += [12, -10, 3, 6, 9, 0]
+    points = np.tile([-0.9991078003680339, 6.510261128339521e-07, -0.042232727159455925], (27, 1))
+    points[:, 1] += np.array(steps) * np.spacing(points[0, 1])
+    points[20, 2] = np.nextafter(points[20, 2], 1.0)
+    size = np.ones(27, dtype=np.int64)
+    size[[4, 24]] = 2
+    joins = joined(points, size)
+    assert joins[-1, 3] == size.sum()
+    assert sorted(joins[:, :2].astype(int).ravel().tolist()) == list(range(2 * 27 - 2))

@@ -234,6 +234,7 @@ def test_columns_say_what_they_are():
 def fitted(posterior, clusters=0.98, **changes):
     """Return an estimator that looks as after a fit."""
     mixture = DFPMixture()
+    labels = 1.0 if clusters > 0.9 else 0.4
     known = {
         "posterior": posterior,
         "tree": sample_consensus(30),
@@ -247,7 +248,7 @@ def fitted(posterior, clusters=0.98, **changes):
         "markers": mixture_of(np.arange(30.0)[:, None], labels=np.arange(30) // 10).markers,
         "relevance": mixture_of(np.arange(30.0)[:, None], labels=np.arange(30) // 10).relevance,
         "sampled": SimpleNamespace(course=Course()),
-        "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, 1.0, 0.99)),
+        "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, labels, 0.99)),
         "training": SimpleNamespace(
             n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30), factors=None
         ),
@@ -275,7 +276,7 @@ def test_the_summary_says_what_was_found(posterior):
     assert_inert(page)
     assert "3 clusters: 20, 5, 5 rows; 2 rows are strays" in page.text
     assert "depth 3, the same noise at all leaves, full covariance" in page.text
-    assert "The density is settled (two halves of the chains" in page.text
+    assert "Density: yes (" in page.text
     assert "30 data" in page.text
     assert "column 04.519.5-" in page.text  # inside, outside and effect of the first cluster
 
@@ -285,7 +286,7 @@ def test_the_summary_says_what_is_wrong(posterior):
     model = SimpleNamespace(depth=2, covariance_type="full", leaf_noise="own")
     mixture = fitted(posterior, 0.5, selection=chosen, model=model)
     page = Page(html_of_fit(mixture))
-    assert "the clusters are not settled (their trees correlate by 0.50" in page.text
+    assert "cluster trees by 0.50: chains have found different clusters" in page.text
     assert "each leaf with its own noise, full covariance: the best of 4 by leave" in page.text
     untold = fitted(posterior, diagnosis=Diagnosis({}, {}))
     assert "cannot be told" in Page(html_of_fit(untold)).text

@@ -274,12 +274,19 @@ class Draw(NamedTuple):
 
 def sample_covariance(model, dimension, rng):
     a, b = model.precision_prior
+    size = 1 if model.covariance_type == "spherical" else dimension
+    if b is None:
+        b = rng.gamma(model.rate_prior[0], 1 / model.rate_prior[1], size)
     if model.covariance_type == "full":
-        degrees, scale = dimension - 1 + 2 * a, 2 * b * np.eye(dimension)
+        degrees, scale = dimension - 1 + 2 * a, 2 * np.diag(np.broadcast_to(b, size))
         draw = stats.invwishart.rvs(degrees, scale, random_state=rng)
         return np.reshape(draw, (dimension, dimension))
-    size = dimension if model.covariance_type == "diag" else 1
     return np.eye(dimension) * (b / rng.standard_gamma(a, size))
+
+
+def factor_of(sigma, form):
+    """Return A of Σ = A Aᵀ as chains have it."""
+    return np.linalg.cholesky(sigma) if form == "full" else np.sqrt(np.diag(sigma))
 
 
 def sample_data(tree, setting, sigma, rng):

@@ -29,9 +29,9 @@ COMMANDS = {
     "predict": ("sticktree.cli.predict:PREDICT", "clusters and densities of new rows"),
     "plot": ("sticktree.cli.show:PLOT", "pictures of the tree, the rows and the chains"),
     "export": ("sticktree.cli.show:EXPORT", "the tree for other programs"),
-    "evaluate": ("sticktree.cli.predict:EVALUATE", "how good a run is: labels, test rows"),
-    "cluster": ("sticktree.cli.predict:CLUSTER", "other clusters from the same fit"),
-    "markers": ("sticktree.cli.predict:MARKERS", "what makes each cluster, as a table"),
+    "evaluate": ("sticktree.cli.evaluate:EVALUATE", "how good a run is: labels, test rows"),
+    "cluster": ("sticktree.cli.clusters:CLUSTER", "other clusters from the same fit"),
+    "markers": ("sticktree.cli.clusters:MARKERS", "what makes each cluster, as a table"),
     "relevance": ("sticktree.cli.relevance:RELEVANCE", "which columns carry the clusters"),
     "report": ("sticktree.cli.show:REPORT", "a page to explore in a browser"),
     "demo": (

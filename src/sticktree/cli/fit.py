@@ -12,38 +12,48 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command, StoppedError
 from sticktree.cli.fit_options import (
     LASTING,
-    OPTIONS,
     PASSING,
     add_options,
     estimator_of,
     lasting,
     parameters_of,
 )
-from sticktree.cli.runs import FILES, LOADINGS, RunFolder, environment, seed_of
+from sticktree.cli.going_on import (
+    WHOLE,
+    as_before,
+    finished,
+    go_on,
+    had_time_enough,
+    now,
+    state,
+    tell,
+)
+from sticktree.cli.large import LargeFile
+from sticktree.cli.reading import naming_options
+from sticktree.cli.runs import RunFolder, environment, seed_of
 from sticktree.cli.table import (
-    ROLES,
-    LargeFile,
     Rows,
     described,
     given_table,
     in_roles,
-    naming_options,
+    left_out,
+    preferences,
+    with_kinds,
 )
-from sticktree.inference.showing import saying
+from sticktree.inference.showing import saying, showing
 
 if TYPE_CHECKING:
     from sticktree.data.sources.file_table import FileTable
     from sticktree.estimators.mixture import DFPMixture
-    from sticktree.present.findings import Findings
 
 LONG_BYTES = 1_000_000  # of a file that takes a second to read
+QUICK_SECONDS = 10.0
 
 FIT_EPILOG = """\
 The folder gets plain files:
@@ -63,7 +73,8 @@ Numbers in a Parquet file, an npy file or an array of zarr that would take more 
 memory are read in chunks, unless --algorithm gibbs is asked for, which needs all rows in memory.
 
 A run that is stopped, by Ctrl-C or by a crash, goes on with --resume to the draws that it would
-have made; its options need not be given again.
+have made; its options need not be given again. One that was made with --quick goes on with the same
+command without it, and a finished one with --more-draws.
 
 examples:
   every column is data:
@@ -84,6 +95,14 @@ examples:
     sticktree fit /shared/big.parquet --scheduler tcp://host:8786 -o big
   go on after Ctrl-C:
     sticktree fit -o run --resume
+  a first look, then the whole:
+    sticktree fit data.csv -o run --quick
+    sticktree fit data.csv -o run
+  more draws of a run that is finished:
+    sticktree fit -o run --more-draws 1000
+  see what the columns of a spreadsheet would be, and change that:
+    sticktree fit survey.xlsx --sheet 2021 --plan
+    sticktree fit survey.xlsx --sheet 2021 --kinds visits=poisson,when=days,notes=drop -o run
 """
 
 
@@ -92,8 +111,8 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         nargs="?",
-        help="CSV, TSV, Parquet or npy, also .gz or .zip; a folder of Parquet files or an array of "
-        "zarr; - is standard input",
+        help="CSV, TSV, a spreadsheet (xlsx, ods), Parquet, Feather or npy, also .gz or .zip; a "
+        "folder of Parquet files or an array of zarr; - is standard input",
     )
     parser.add_argument(
         "-o", "--output", default="run", metavar="FOLDER", help="where the files go [run]"
@@ -101,6 +120,18 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     again = parser.add_mutually_exclusive_group()
     again.add_argument("--resume", action="store_true", help="continue a run that was stopped")
     again.add_argument("--overwrite", action="store_true", help="replace a run that exists")
+    again.add_argument(
+        "--more-draws",
+        type=int,
+        metavar="N",
+        help="let the chains of a finished run go on, for N more draws each",
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help=f"a first look: sample for {QUICK_SECONDS:g} s at most; the same command without it "
+        "goes on from there",
+    )
     parser.add_argument(
         "--keep-checkpoint",
         action="store_true",
@@ -114,18 +145,24 @@ def run_fit(options: argparse.Namespace) -> None:
     """Fit and write."""
     began = time.monotonic()
     folder = RunFolder(options.output)
-    before = _state(folder, options)
+    if options.more_draws is not None:
+        go_on(folder, options)
+        return
+    if not options.plan and had_time_enough(folder, options):
+        return
+    before = None if options.plan else state(folder, options)
     chosen = lasting(options)
     if before is not None:
-        chosen = _as_before(chosen, before)
+        chosen = as_before(chosen, before)
         options.data = options.data or before["data"]["path"]
     if options.data is None:
         raise ValueError("give a file to fit, such as: sticktree fit data.csv -o run")
     chosen["seed"] = seed_of(argparse.Namespace(seed=chosen.get("seed")))
-    quiet = {"progress": False} if options.quiet else {}
     for name in PASSING:
         if getattr(options, name) is not None:
             chosen[name] = getattr(options, name)
+    if options.quick:
+        chosen.setdefault("max-time", QUICK_SECONDS)
     parameters_of(chosen)  # what is wrong with them is said before the file is read
     if not options.quiet and _takes_long(options.data):
         print(f"reading {options.data}", file=sys.stderr, flush=True)
@@ -136,6 +173,17 @@ def run_fit(options: argparse.Namespace) -> None:
             "content differs"
         )
     rows = in_roles(table, chosen)
+    if options.plan:
+        print(f"{len(table):,} rows\n{described(rows.plan, chosen)}")
+        return
+    _tell_before(table, rows, chosen, options)
+    if isinstance(table, LargeFile):
+        known = None
+    else:
+        known = before["columns"].get("preferred") if before is not None else None
+        rows = with_kinds(table, rows, chosen, known, show=not options.quiet)
+    if rows.preferred and not options.quiet:
+        print(preferences(rows), file=sys.stderr, flush=True)
     record = _record(options, chosen, table, rows)
     if before is not None:
         kept = ("started", "seconds", "command", "environment")
@@ -144,86 +192,57 @@ def run_fit(options: argparse.Namespace) -> None:
     else:
         folder.discard_checkpoint()  # of another run, which this one must not go on from
     folder.begin(record)
-    if not options.quiet:
-        how = ", read in chunks" if isinstance(table, LargeFile) else ""
-        how = f" on {options.scheduler}" if options.scheduler is not None else how
-        print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
-        print(described(rows.columns), file=sys.stderr, flush=True)
-    # Loading scikit-learn takes a second or two: by now there is something to read.
-    estimator = estimator_of(
-        chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, **quiet
-    )
-    try:
-        with _terminated_is_interrupted():
-            _fit(estimator, rows, options)
-    except (KeyboardInterrupt, StoppedError) as error:
-        record["seconds"] += time.monotonic() - began
-        folder.begin(record)
-        if isinstance(error, StoppedError):
-            raise
-        raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
-    record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-    with saying("writing files", False if options.quiet else None):
-        found = _finish(folder, estimator, record, rows)
-    if not options.keep_checkpoint:
+    show = not options.quiet
+    with showing(show) as line:  # the same for all that follows
+        line.say("loading the sampler")
+        # Loading scikit-learn takes a second or two: by now there is something to read.
+        estimator = estimator_of(
+            chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, progress=show
+        )
+        try:
+            with _terminated_is_interrupted():
+                _fit(estimator, rows, options)
+        except (KeyboardInterrupt, StoppedError) as error:
+            record["seconds"] += time.monotonic() - began
+            folder.begin(record)
+            if isinstance(error, StoppedError):
+                raise
+            raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
+        record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
+        to_refine = options.quick and estimator.course_.out_of_time
+        record["quick"] = WHOLE if options.quick and not to_refine else to_refine
+        with saying("writing files", show):
+            found = finished(folder, estimator, record, ids=rows.ids, labels=rows.labels)
+    if not options.keep_checkpoint and not to_refine:
         folder.discard_checkpoint()
     if options.quiet and found.verdict.agreement == "disagree":
         print(f"warning: {found.verdict.text}", file=sys.stderr)
     if not options.quiet:
-        _tell(folder, found, record["seed"], time.monotonic() - began)
+        tell(folder, found, record["seed"], time.monotonic() - began, quick=to_refine)
+
+
+def _tell_before(
+    table: FileTable | LargeFile, rows: Rows, chosen: dict[str, Any], options: argparse.Namespace
+) -> None:
+    """Print what is going to be fitted; even the quiet are told of columns that are not."""
+    if options.quiet:
+        note = left_out(rows.plan)
+        if note:
+            print(f"note: {note}", file=sys.stderr)
+        return
+    how = ", read in chunks" if isinstance(table, LargeFile) else ""
+    how = f" on {options.scheduler}" if options.scheduler is not None else how
+    print(f"fitting {len(table):,} rows{how}, seed {chosen['seed']}", file=sys.stderr)
+    print(described(rows.plan, chosen), file=sys.stderr, flush=True)
 
 
 # ---- before ------------------------------------------------------------------------------------
-
-
-def _state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | None:
-    """Check that the folder can serve; return the record of the run to go on with, if any."""
-    path = folder.path
-    if path.exists() and not path.is_dir():
-        raise ValueError(f"--output {path} is a file: give a folder")
-    status = "none"
-    if not options.overwrite or options.resume:
-        status = folder.status
-    if options.resume:
-        if status == "none":
-            raise ValueError(f"--resume: there is no run in {path}")
-        if status == "finished":
-            raise ValueError(
-                f"--resume: the run in {path} is finished; see sticktree summary {path}"
-            )
-        return folder.record
-    if status == "running":
-        raise ValueError(
-            f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
-            "--overwrite, or choose another folder"
-        )
-    present = [name for name in (*FILES, LOADINGS) if (path / name).exists()]
-    if present and not options.overwrite:
-        what = "a run" if status == "finished" else ", ".join(present)
-        raise ValueError(
-            f"--output {path} already holds {what}: choose another folder or pass --overwrite"
-        )
-    return None
 
 
 def _takes_long(data: str) -> bool:
     """Return whether it takes a noticeable time to read a file."""
     path = Path(data)
     return path.is_dir() or (path.is_file() and path.stat().st_size > LONG_BYTES)
-
-
-def _as_before(given: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the run that goes on; refuse others."""
-    kept: dict[str, Any] = before["options"]
-    for name, value in given.items():
-        if kept.get(name) != value:
-            was = f"was {kept[name]}" if name in kept else "was not given"
-            flag = OPTIONS[name].flag if name in OPTIONS else f"--{name}"
-            raise ValueError(
-                f"{flag} {was} when the run was started, and stays so with --resume: leave it "
-                "out, or start afresh with --overwrite"
-            )
-    return dict(kept)
 
 
 def _record(
@@ -235,25 +254,20 @@ def _record(
     """Return all that is needed to run it again."""
     return {
         "command": shlex.join(["sticktree", *options.argv]),
-        "started": _now(),
+        "started": now(),
         "resumed": 0,
+        "quick": bool(options.quick),
         "seconds": 0.0,
         "options": {name: chosen[name] for name in LASTING if name in chosen},
         "seed": chosen["seed"],
         "data": {
             **table.source,
+            "decimals": [] if isinstance(table, LargeFile) else sorted(table.decimals),
             "path": options.data,
             "rows": len(table),
             "missing_cells": rows.missing_cells,
         },
-        "columns": {
-            "fitted": {
-                name: kind
-                for name, kind in zip(rows.columns.names, rows.columns.declared, strict=True)
-                if name in rows.columns.given
-            },
-            **{role: rows.roles[role] for role in (*ROLES, "ignored")},
-        },
+        "columns": rows.record(),
         "environment": environment(),
     }
 
@@ -286,7 +300,7 @@ def _resuming(options: argparse.Namespace) -> str:
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
     from sticktree.posterior.draws import ConvergenceWarning
 
-    estimator.set_params(columns=rows.roles["kinds"] or None)
+    estimator.set_params(columns=rows.plan.declared or None)
     with warnings.catch_warnings(), naming_options():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary has it
         estimator.fit(rows.table, sample_weight=rows.weights, groups=rows.groups)
@@ -309,38 +323,6 @@ def _terminated_is_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-# ---- after -------------------------------------------------------------------------------------
-
-
-def _finish(
-    folder: RunFolder, estimator: DFPMixture, record: dict[str, Any], rows: Rows
-) -> Findings:
-    # Neither belongs to the model: where it was saved meanwhile, and how it was watched.
-    estimator.set_params(checkpoint=None, progress=None)
-    hidden = ("checkpoint", "progress", "warm_start", "columns")
-    parameters = estimator.get_params()
-    record["parameters"] = {k: parameters[k] for k in sorted(parameters) if k not in hidden}
-    record["finished"] = _now()
-    return folder.finish(
-        estimator, record, ids=rows.ids, labels=rows.labels, conditions=rows.conditions
-    )
-
-
-def _tell(folder: RunFolder, found: Findings, seed: int, seconds: float) -> None:
-    from sticktree.present.terminal import head
-
-    name = shlex.quote(str(folder.path))
-    print(head(found))
-    files = ", ".join(folder.record["files"])
-    print(f"wrote {files} to {folder.path} in {seconds:.1f} s, seed {seed}")
-    print(f"\nnext:\n  sticktree summary {name}")
-    print(f"  sticktree report {name} -o report.html")
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 FIT = Command(

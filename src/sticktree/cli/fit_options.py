@@ -6,9 +6,11 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from sticktree.checks import is_real
-from sticktree.cli.table import NAMES, READING, add_reading, naming_options, reading_of
+from sticktree.cli.reading import NAMES, READING, add_reading, naming_options, reading_of
+from sticktree.cli.table import AUTO
 from sticktree.data.columns import nearest
-from sticktree.data.sources.files import split_list
+from sticktree.data.planning import DATES, ROLES
+from sticktree.data.sources.naming import split_list
 from sticktree.engine.own.kinds import DECLARED
 from sticktree.inference.parameters import PARAMETERS, PRESETS, Parameter, check_level, checked
 
@@ -54,7 +56,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
-        "the columns", "Names, positions from 0, ranges such as 2-5, or patterns such as 'gene*'."
+        "the columns",
+        "What each column is for is shown before the work, and --kinds changes any of it.\n"
+        "Names, positions from 0, ranges such as 2-5, or patterns such as 'gene*'.",
     )
     group.add_argument(
         "--columns", type=split_list, metavar="A,B,…", help="columns to fit [all that are left]"
@@ -62,8 +66,10 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--drop", type=split_list, metavar="A,B,…", help="columns to leave out")
     group.add_argument(
         "--label",
+        action="append",
         metavar="COLUMN",
-        help="known classes of the rows: never fitted, kept to evaluate and to colour",
+        help="known classes of the rows: never fitted, kept to evaluate and to colour; may be "
+        "given more than once",
     )
     group.add_argument("--id", metavar="COLUMN", help="names of the rows: never fitted")
     group.add_argument("--weights", metavar="COLUMN", help="how often each row occurs")
@@ -81,8 +87,13 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--kinds",
         type=_kinds,
         metavar="A=KIND,…",
-        help=f"kinds of columns: {', '.join(DECLARED)}; two columns that are one, as in "
-        "successes/trials=binomial [numbers are gaussian, text is categorical]",
+        help=f"what columns are: {', '.join(DECLARED)}; two columns that are one, as in "
+        f"successes/trials=binomial; not fitted: {', '.join(ROLES)}; dates as numbers: days; "
+        "auto has leave-one-out choose kinds that are in question [numbers are gaussian, text is "
+        "categorical; names, dates and empty or constant columns are not fitted]",
+    )
+    group.add_argument(
+        "--plan", action="store_true", help="show what each column is for, and end there"
     )
 
 
@@ -155,12 +166,16 @@ def estimator_of(options: dict[str, Any], **others: Any) -> DFPMixture:
 
 def _kinds(text: str) -> dict[str, str]:
     kinds: dict[str, str] = {}
+    known = (*DECLARED, *ROLES, *DATES)
     for part in split_list(text):
+        if part == AUTO:
+            kinds[AUTO] = AUTO
+            continue
         column, equals, kind = part.rpartition("=")
         if not equals or not column:
             raise argparse.ArgumentTypeError(f"needs COLUMN=KIND with commas between, got {part!r}")
-        if kind not in DECLARED:
-            guess = nearest(kind, DECLARED) or f": choose from {', '.join(DECLARED)}"
+        if kind not in known:
+            guess = nearest(kind, known) or f": choose from {', '.join(known)}"
             raise argparse.ArgumentTypeError(f"{kind!r} is no kind of column{guess}")
         kinds[column] = kind
     return kinds

@@ -6,7 +6,7 @@ import argparse
 
 from sticktree.checks import check_integer
 from sticktree.cli import Command
-from sticktree.cli.predict import check_level, check_n_clusters, named_as_options
+from sticktree.cli.asking import check_level, check_n_clusters, named_as_options
 from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, write_text
 from sticktree.inference.showing import saying
 

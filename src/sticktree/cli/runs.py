@@ -62,6 +62,7 @@ RESULTS = (
     "clusters_per_level",
     "agree",
     "convergence",
+    "verdict",
     "r_hat",
     "ess",
     "sampling",
@@ -163,15 +164,17 @@ class RunFolder:
     @property
     def labels(self) -> list[str | None] | None:
         """The class of every row, None where it is missing, if a column gave them."""
-        if self.record["columns"]["label"] is None:
-            return None
-        return [word or None for word in self.clusters["label"]]
+        return next(iter(self.annotations.values()), None)
 
     @property
     def annotations(self) -> dict[str, list[str | None]]:
-        """What is known of the rows besides, by name: the classes, if a column gave them."""
-        labels = self.labels
-        return {} if labels is None else {self.record["columns"]["label"]: labels}
+        """All columns that were given as labels, by their names; the first has the classes."""
+        columns = self.record["columns"]
+        names = columns.get("labels") or [name for name in [columns["label"]] if name is not None]
+        return {
+            name: [word or None for word in self.clusters[_heading(k, name)]]
+            for k, name in enumerate(names)
+        }
 
     @property
     def by_level(self) -> list[npt.NDArray[np.int64]]:
@@ -220,8 +223,7 @@ class RunFolder:
         record: Mapping[str, Any],
         *,
         ids: Sequence[str] | None = None,
-        labels: Sequence[str | None] | None = None,
-        conditions: Mapping[str, str] | None = None,
+        labels: Mapping[str, Sequence[str | None]] | None = None,
     ) -> Findings:
         """Write all files, the record as the last, and return what was found."""
         from sticktree import save
@@ -230,7 +232,9 @@ class RunFolder:
         from sticktree.tree.formats import json_pieces
         from sticktree.tree.newick import newick_pieces
 
-        found = Findings(estimator.fit_, names=ids, classes=labels)
+        labels = labels or {}
+        classes = next(iter(labels.values()), None)
+        found = Findings(estimator.fit_, names=ids, classes=classes)
         tree = found.tree
         save(estimator, self.path / MODEL)
         write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))
@@ -246,7 +250,7 @@ class RunFolder:
             estimator.loadings_.to_csv(self.path / LOADINGS)
             files.append(LOADINGS)
         self._write(SUMMARY, summary(found) + "\n")
-        files = [*FILES, *self._write_groups(estimator, conditions)]
+        files += self._write_groups(estimator, record["columns"].get("conditions"))
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}
         self._write_record({**record, "status": "finished", "result": result, "files": files})
@@ -287,19 +291,34 @@ def clusters_table(
     estimator: DFPMixture,
     by_level: Sequence[Any],
     ids: Sequence[str] | None = None,
-    labels: Sequence[str | None] | None = None,
+    labels: Mapping[str, Sequence[str | None]] | None = None,
 ) -> dict[str, Sequence[Any]]:
-    """Return a table of the rows: their clusters at every level, and how sure they are."""
+    """Return a table of the rows: their clusters at every level, and how sure they are.
+
+    The first of ``labels`` is the column ``label``, further ones have their name behind a colon.
+    """
     columns: dict[str, Sequence[Any]] = {"row": range(len(estimator.labels_))}
     if ids is not None:
         columns["id"] = ids
-    if labels is not None:
-        columns["label"] = ["" if label is None else label for label in labels]
+    columns |= label_columns(labels or {})
     columns["cluster"] = estimator.labels_.tolist()
     columns["confidence"] = [f"{value:.4f}" for value in estimator.confidence_]
     for level, flat in enumerate(by_level, start=1):
         columns[f"level_{level}"] = flat.tolist()
     return columns
+
+
+def label_columns(labels: Mapping[str, Sequence[str | None]]) -> dict[str, list[str]]:
+    """Return labels as columns of a table of rows."""
+    return {
+        _heading(k, name): ["" if word is None else word for word in words]
+        for k, (name, words) in enumerate(labels.items())
+    }
+
+
+def _heading(k: int, name: str) -> str:
+    """Return what the k-th label is called in the table of rows."""
+    return "label" if k == 0 else f"label:{name}"
 
 
 def plain(value: Any) -> Any:

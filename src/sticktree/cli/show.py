@@ -18,7 +18,7 @@ from sticktree.cli.runs import (
     output_folder,
     write_text,
 )
-from sticktree.data.sources.files import pick_column, split_list
+from sticktree.data.sources.naming import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
 from sticktree.inference.showing import saying
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 SUMMARY_EPILOG = """\
 examples:
     sticktree summary run
+    sticktree summary run --verbose
     sticktree summary run --tree clusters
     sticktree summary run --json
 """
@@ -40,7 +41,14 @@ def add_summary(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
     add_tree(parser)
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="print it as JSON")
+    shown.add_argument(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="add R-hat and effective sample sizes of all that was sampled",
+    )
 
 
 def run_summary(options: argparse.Namespace) -> None:
@@ -59,6 +67,10 @@ def run_summary(options: argparse.Namespace) -> None:
         print(json_text(found.result()), end="")
     else:
         print(summary(found, folder.cluster_tree if options.tree == "clusters" else None))
+    if options.verbose:
+        from sticktree.present.agreement import scalars_text
+
+        print(f"\n{scalars_text(found.fit.diagnosis)}")
 
 
 SUMMARY = Command(

@@ -304,6 +304,7 @@ def _learned(folder: Path, seed: int) -> None:
     from sticktree.metrics import dendrogram_purity
     from sticktree.plotting import DendrogramDisplay, HeatmapDisplay
     from sticktree.posterior.draws import ConvergenceWarning
+    from sticktree.present.agreement import verdict_text
     from sticktree.present.table import SUPPORT_MEANINGS
     from sticktree.present.terminal import tree_text
     from sticktree.report import write_report
@@ -320,7 +321,7 @@ def _learned(folder: Path, seed: int) -> None:
     print(f"transfer support ({SUPPORT_MEANINGS['transfer']}):\n")
     print(tree_text(mixture.tree_, max_lines=14))
     print(f"\npurity by species: {dendrogram_purity(mixture.tree_, species):.3f}")
-    print(f"{mixture.diagnosis_.verdict().text}\n")
+    print(f"{verdict_text(mixture.diagnosis_.verdict())}\n")
     names = [f"{one} {k}" for k, one in enumerate(species, start=1)]
     columns = [str(name) for name in iris.feature_names]
     tree = DendrogramDisplay.from_estimator(mixture, classes=species, names=names)

@@ -1,170 +1,32 @@
-"""Tables that commands are given: how a file is read, and what each of its columns is for."""
+"""Tables that commands are given: a plan of what each column is for, and the rows in that form."""
 
 from __future__ import annotations
 
-import argparse
-import difflib
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sticktree.data.sources.file_table import is_number
-from sticktree.data.sources.files import pick_column, pick_columns, split_list
-from sticktree.errors import ParameterError
-from sticktree.inference.parameters import PARAMETERS
+from sticktree.cli.groups import conditions_of
+from sticktree.cli.large import LOOKED_AT, LargeFile, check_shared, is_large, open_large
+from sticktree.cli.reading import READING, naming_options, read_rows, sentences
+from sticktree.data.sources.naming import pick_column, pick_columns
+from sticktree.data.sources.numerals import is_number
 
 if TYPE_CHECKING:
     from sticktree.data import Columns, Table
-    from sticktree.data.sources.file_table import CellError, FileTable
-    from sticktree.data.sources.tables import ChunkedTable
+    from sticktree.data.planning import TablePlan
+    from sticktree.data.sources.file_table import FileTable
 
-ROLES = ("label", "id", "weights", "group", "condition")  # of columns that are not fitted
-READING = ("format", "delimiter", "decimal", "header", "missing", "encoding")
-SPOKEN = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t"}
-LARGE_BYTES = 256_000_000
-"""Tables that would take more memory than that are read in chunks."""
-MANY_ROWS = 200_000  # below, a table is wide, and not one for the sampler for many rows
 WHOLE = "--algorithm gibbs reads it whole"
-LOOKED_AT = 1000  # rows, to tell what the columns are
-NAMES = {parameter.name: parameter.flag for parameter in PARAMETERS.values()}
-NAMES |= {"sample_weight": "--weights", "scheduler": "--scheduler", "groups": "--group"}
-"""What the terminal calls a parameter."""
-
-
-@contextmanager
-def naming_options() -> Iterator[None]:
-    """Have errors call a parameter of the estimator by its option."""
-    try:
-        yield
-    except ParameterError as error:
-        name, bracket, part = error.name.partition("[")
-        raise error.renamed(f"{NAMES.get(name) or name}{bracket}{part}") from None
-
-
-# ---- reading a file ----------------------------------------------------------------------------
-
-
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """Add the options; none has a default, so that those given can be told apart."""
-    group = parser.add_argument_group("the file")
-    group.add_argument(
-        "--format",
-        choices=["csv", "tsv", "parquet", "npy"],
-        help="format of the file [by its ending, such as .csv, .tsv.gz or .parquet]",
-    )
-    group.add_argument(
-        "--delimiter",
-        metavar="MARK",
-        help="what separates cells: a character, tab, comma, semicolon or whitespace [detected]",
-    )
-    group.add_argument(
-        "--decimal", metavar="MARK", help="what separates whole numbers from fractions [.]"
-    )
-    names = group.add_mutually_exclusive_group()
-    names.add_argument(
-        "--header",
-        action="store_const",
-        const=True,
-        help="the first row holds names [unless it has numbers only]",
-    )
-    names.add_argument(
-        "--no-header",
-        dest="header",
-        action="store_const",
-        const=False,
-        help="the first row holds data; columns are called x0, x1, …",
-    )
-    group.add_argument(
-        "--missing",
-        metavar="MARKS",
-        type=split_list,
-        help="marks of missing values, such as ?,-999, besides empty cells, NA, NaN, null, …",
-    )
-    group.add_argument(
-        "--encoding", metavar="NAME", help="character encoding, such as latin-1 [utf-8]"
-    )
-
-
-def reading_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of reading that were given."""
-    given = {name: getattr(options, name) for name in READING}
-    if given["delimiter"] in SPOKEN:
-        given["delimiter"] = SPOKEN[given["delimiter"]]
-    if given["delimiter"] == "":
-        raise ParameterError("--delimiter", "", "a character, tab, comma, semicolon or whitespace")
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def read_rows(name: str, reading: dict[str, Any]) -> FileTable:
-    """Read a file, or standard input for ``-``, and print notes on how it was read."""
-    from sticktree.data.sources.files import read_bytes, read_file, read_folder
-
-    with telling_options():
-        if name == "-":
-            content = sys.stdin.buffer.read()
-            table = read_bytes(content, "-", **{"format": "csv", **reading})
-        else:
-            path = _existing(Path(name))
-            table = (read_folder if path.is_dir() else read_file)(path, **reading)
-    for note in table.notes:
-        print(f"note: {note}", file=sys.stderr)
-    return table
-
-
-def _existing(path: Path) -> Path:
-    from sticktree.data.sources.files import is_table
-
-    if path.is_file():
-        return path
-    if path.is_dir():
-        if is_table(path):
-            return path
-        raise ValueError(
-            f"{path} is a folder: give a file, a folder of Parquet files or an array of zarr"
-        )
-    try:
-        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], 1)
-    except OSError:
-        near = []
-    guess = f"; did you mean {path.parent / near[0]}?" if near else ""
-    raise ValueError(f"there is no file {path}{guess}")
-
-
-@contextmanager
-def telling_options(*, fitting: bool = False) -> Iterator[None]:
-    """Have errors about a cell, or about reading, name the option that would mend it."""
-    from sticktree.data.sources.file_table import CellError
-
-    try:
-        yield
-    except CellError as error:
-        raise ValueError(f"{error} ({_remedies(error, fitting)})") from None
-    except ParameterError as error:
-        if error.name in READING:
-            raise error.renamed(f"--{error.name}") from None
-        raise
-
-
-def _remedies(error: CellError, fitting: bool) -> str:
-    if error.decimal_comma:
-        return "--decimal ,"
-    # A mark that begins with a dash would be taken as an option.
-    mark = shlex.quote(f"--missing={error.cell}")
-    if not fitting:
-        return mark
-    kind = shlex.quote(f"{error.column}=categorical")
-    drop = shlex.quote(error.column)
-    return f"{mark} or --kinds {kind} or --drop {drop}"
-
-
-# ---- the columns in their roles ----------------------------------------------------------------
+NOT_FITTED = ("label", "id", "weights", "group", "condition")
+"""What a column can be by an option of its own."""
+AUTO = "auto"
+"""The kind that stands for those that leave-one-out prefers."""
 
 
 def given_table(
@@ -191,111 +53,220 @@ class Rows:
 
     table: Any  # a Table, or one that is read in chunks
     columns: Columns
-    roles: dict[str, Any]
+    plan: TablePlan
     ids: list[str] | None = None
-    labels: list[str | None] | None = None
+    labels: dict[str, list[str | None]] = field(default_factory=dict)
     weights: list[float] | None = None
     groups: list[str | None] | None = None
     conditions: dict[str, str] | None = None  # of each group
     missing_cells: int | None = None  # if all were read
+    preferred: dict[str, Any] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return what became of each column, for JSON."""
+        one = {role: next(iter(self.plan.of_role(role)), None) for role in NOT_FITTED}
+        kinds = zip(self.columns.names, self.columns.declared, strict=True)
+        return {
+            "fitted": {name: kind for name, kind in kinds if name in self.columns.given},
+            **one,
+            "labels": self.plan.of_role("label"),
+            "conditions": self.conditions,
+            "days": self.plan.days,
+            "ignored": self.plan.of_role("drop"),
+            "preferred": self.preferred,
+            "plan": self.plan.record(),
+        }
 
 
-def fitted_columns(
-    names: list[str], chosen: dict[str, Any]
-) -> tuple[list[str], dict[str, str], dict[str, Any]]:
-    """Return which columns are fitted, kinds that were declared, and the roles of the others."""
+# ---- what is asked for --------------------------------------------------------------------------
+
+
+def asked_of(
+    names: Sequence[str], chosen: Mapping[str, Any]
+) -> tuple[dict[str, str], list[str] | None]:
+    """Return what columns are to be by the options, and which may be fitted.
+
+    ``--kinds`` may say all there is to say of a column; the others are short for some of it.
+    """
     from sticktree.data.columns import split_pair
     from sticktree.engine.own.kinds import KINDS
 
-    def named(option: str, pick: Any, wanted: Any) -> Any:
-        try:
-            return pick(names, wanted)
-        except ValueError as error:
-            raise ValueError(f"--{option}: {error}") from None
+    asked: dict[str, str] = {}
+    flags: dict[str, str] = {}
 
-    roles: dict[str, Any] = {
-        role: named(role, pick_column, chosen[role]) if role in chosen else None for role in ROLES
-    }
-    taken = {name: role for role, name in roles.items() if name is not None}
-    if len(taken) < sum(name is not None for name in roles.values()):
-        twice = Counter(filter(None, roles.values())).most_common(1)[0][0]
-        listed = ", ".join(f"--{role}" for role in ROLES[:-1])
-        raise ValueError(f"column {twice!r} can be one of {listed} and --{ROLES[-1]} only")
-    if roles["condition"] is not None and roles["group"] is None:
+    def ask(name: str, what: str, flag: str) -> None:
+        if asked.get(name, what) != what:
+            raise ValueError(
+                f"column {name!r} is in {flags[name]} and {flag}: it can be one of "
+                f"{asked[name]} and {what} only"
+            )
+        asked[name], flags[name] = what, flag
+
+    for option in NOT_FITTED:
+        given = chosen.get(option, [])
+        for word in [given] if isinstance(given, str) else given:
+            ask(_named(f"--{option}", pick_column, names, word), option, f"--{option}")
+    for name in _named("--drop", pick_columns, names, chosen.get("drop", [])):
+        ask(name, "drop", "--drop")
+    for key, what in chosen.get("kinds", {}).items():
+        if key != AUTO:
+            ask(_key(names, key, what), what, "--kinds")
+    for role in NOT_FITTED[1:]:
+        several = [name for name, what in asked.items() if what == role]
+        if len(several) > 1:
+            shown = " and ".join(map(repr, several))
+            raise ValueError(f"--{role} can be one column only, got {shown}")
+    if "condition" in asked.values() and "group" not in asked.values():
         raise ValueError("--condition is of groups: give these with --group")
-    fitted = [name for name in names if name not in taken]
+    only = None
     if "columns" in chosen:
-        fitted = named("columns", pick_columns, chosen["columns"])
-    dropped = named("drop", pick_columns, chosen.get("drop", []))
-    for name in fitted:
-        if name in taken and "columns" in chosen:
-            raise ValueError(f"column {name!r} is in --columns and --{taken[name]}: choose one")
-    fitted = [name for name in fitted if name not in dropped]
-    if not fitted:
+        only = _named("--columns", pick_columns, names, chosen["columns"])
+        for key, what in asked.items():
+            if what in KINDS and not set(split_pair(key, names) or [key]) <= set(only):
+                raise ValueError(
+                    f"--kinds: column {key!r} is not fitted, as it is not in --columns"
+                )
+        for name in only:
+            if asked.get(name) in NOT_FITTED:
+                raise ValueError(f"column {name!r} is in --columns and {flags[name]}: choose one")
+    return asked, only
+
+
+def _key(names: Sequence[str], key: str, kind: str) -> str:
+    """Return the name of a column, or of two that are one, as --kinds has it."""
+    from sticktree.data.columns import split_pair
+    from sticktree.engine.own.kinds import KINDS
+
+    both = split_pair(key, names) if kind in KINDS and KINDS[kind].pair is not None else None
+    return "/".join(_named("--kinds", pick_column, names, part) for part in both or (key,))
+
+
+def _named(flag: str, pick: Any, names: Sequence[str], wanted: Any) -> Any:
+    try:
+        return pick(names, wanted)
+    except ValueError as error:
+        raise ValueError(f"{flag}: {error}") from None
+
+
+# ---- the plan, and rows by it -------------------------------------------------------------------
+
+
+def plan_of(table: FileTable, chosen: dict[str, Any]) -> TablePlan:
+    """Plan what the columns of a file are for."""
+    from sticktree.data.planning import TablePlan
+
+    asked, only = asked_of(table.names, chosen)
+    for name in table.labels:
+        asked.setdefault(name, "label")
+    plan = TablePlan(_contents(table, asked), asked, only)
+    if not plan.fitted:
+        names = ", ".join(map(repr, table.names[:10]))
         raise ValueError(
-            f"no column is left to fit: the file has {', '.join(map(repr, names[:10]))}"
+            f"no column is left to fit: the file has {names}"
+            + "".join(
+                f"; {column.name!r} is {column.taken_as()}"
+                for column in plan.columns[:10]
+                if not column.asked
+            )
         )
-    kinds = {}
-    for key, kind in chosen.get("kinds", {}).items():
-        both = split_pair(key, names) if KINDS[kind].pair is not None else None
-        picked = [named("kinds", pick_column, part) for part in both or (key,)]
-        for name in picked:
-            if name not in fitted:
-                raise ValueError(f"--kinds: column {name!r} is not fitted")
-        kinds["/".join(picked)] = kind
-    roles["kinds"] = kinds
-    roles["ignored"] = [name for name in names if name not in fitted and name not in taken]
-    return fitted, kinds, roles
+    return plan
+
+
+def _contents(table: FileTable, asked: Mapping[str, str]) -> tuple[Any, ...]:
+    """Return what the columns of a file hold, read as they are asked for."""
+    from sticktree.data.contents import Content
+    from sticktree.data.frames import read
+    from sticktree.data.planning import DATES, ROLES
+    from sticktree.engine.own.kinds import KINDS
+
+    if not table.text:
+        raws, _ = read(table.typed())
+        return tuple(map(Content.of, raws))
+    found = []
+    for name in table.names:
+        kind = asked.get(name)
+        held = table.held(name, kind if kind in KINDS or kind in DATES else None)
+        numbers = held.type in ("real", "integer")
+        if numbers:
+            values = np.asarray(held.values, dtype=np.float64)
+            present: Any = values[~np.isnan(values)]
+        else:
+            present = [cell for cell in held.values if cell is not None]
+        problem = None if kind in ROLES else held.problem
+        content = Content(name, held.type, present, len(table), held.notes, problem, held.remedies)
+        found.append(content)
+    return tuple(found)
 
 
 def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
-    """Give every column its role."""
-    fitted, kinds, roles = fitted_columns(table.names, chosen)
-    with telling_options(fitting=True):
-        frame = table.typed(fitted, kinds)
-    weights = None if roles["weights"] is None else _weights(table, roles["weights"])
-    ids = None
-    if roles["id"] is not None:
-        ids = [f"row {k}" if w is None else w for k, w in enumerate(table.words(roles["id"]))]
-        name, often = Counter(ids).most_common(1)[0]
-        if often > 1:
-            print(
-                f"warning: --id {roles['id']}: names are not all different, such as {name!r}, "
-                f"which {often} rows have",
-                file=sys.stderr,
-            )
-    labels = None if roles["label"] is None else table.words(roles["label"])
-    read = _read(frame, kinds, weights, chosen)
+    """Give every column its role; all that is wrong with the columns is said at once."""
+    plan = plan_of(table, chosen)
+    wrong = sentences((c.name, c.problem, c.remedies) for c in plan.problems)
+    if wrong:
+        many = f"{len(wrong)} columns cannot be read:\n  " if len(wrong) > 1 else ""
+        raise ValueError(many + "\n  ".join(wrong))
+    frame = table.typed(plan.fitted, plan.declared | plan.days)
+    weights = ids = groups = conditions = None
+    for name in plan.of_role("weights"):
+        weights = _weights(table, name)
+    for name in plan.of_role("id"):
+        ids = [f"row {k}" if word is None else word for k, word in enumerate(table.words(name))]
+        _warn_of_twins(name, ids)
+    labels = {name: table.words(name) for name in plan.of_role("label")}
+    for name in plan.of_role("group"):
+        groups = table.words(name)
+        for other in plan.of_role("condition"):
+            conditions = conditions_of(groups, table.words(other))
+    read = _read(frame, plan.declared, weights, chosen)
     missing = int(np.isnan(read.values).sum())
     read = replace(read, names=None if ids is None else tuple(ids))
-    groups = None if roles["group"] is None else table.words(roles["group"])
-    conditions = None if groups is None else _conditions(table, groups, roles)
-    return Rows(read, read.columns, roles, ids, labels, weights, groups, conditions, missing)
+    return Rows(read, read.columns, plan, ids, labels, weights, groups, conditions, missing)
 
 
-def _conditions(
-    table: FileTable, groups: list[str | None], roles: dict[str, Any]
-) -> dict[str, str] | None:
-    """Return the condition of each group; all rows of a group have the same."""
-    if roles["condition"] is None:
-        return None
-    found: dict[str, str] = {}
-    for group, condition in zip(groups, table.words(roles["condition"]), strict=True):
-        if group is None or condition is None:
-            continue
-        if found.setdefault(group, condition) != condition:
-            raise ValueError(
-                f"--condition: group {group!r} has rows of {found[group]!r} and of {condition!r}; "
-                "a condition is one of whole groups: make groups of both columns together"
-            )
-    sizes = sorted(Counter(found.values()).values())
-    if len(sizes) < 2 or sum(sizes[:2]) < 3:
-        got = ", ".join(f"{name!r} with {n}" for name, n in Counter(found.values()).items())
-        raise ValueError(
-            "--condition: there must be two conditions at least, and three groups in any two, to "
-            f"tell how much groups vary; got {got or 'none'}"
+def with_kinds(
+    table: FileTable,
+    rows: Rows,
+    chosen: dict[str, Any],
+    known: Mapping[str, Any] | None,
+    *,
+    show: bool,
+) -> Rows:
+    """Return the rows with the kinds that leave-one-out prefers, if that is asked for.
+
+    ``known`` has what was preferred when the run began, if it did before.
+    """
+    if AUTO not in chosen.get("kinds", {}) or not rows.plan.open:
+        return rows
+    if known is None:
+        from sticktree.estimators.kinds import preferred_kinds
+
+        frame = table.typed(rows.plan.fitted, rows.plan.declared | rows.plan.days)
+        found = preferred_kinds(frame, rows.plan, random_state=chosen["seed"], progress=show)
+        known = {name: {"kind": one.kind, "elpd": one.elpd} for name, one in found.items()}
+    kinds = {name: one["kind"] for name, one in known.items()}
+    again = rows_of(table, {**chosen, "kinds": {**chosen["kinds"], **kinds}})
+    return replace(again, preferred=dict(known))
+
+
+def preferences(rows: Rows) -> str:
+    """Return in words which kinds were preferred, and by how much."""
+    lines = ["kinds by leave-one-out log density, in nats a row:"]
+    width = max(map(len, rows.preferred), default=0)
+    for name, found in rows.preferred.items():
+        order = sorted(found["elpd"].items(), key=lambda pair: -pair[1])
+        figures = ", ".join(f"{kind} {elpd:.3f}" for kind, elpd in order)
+        lines.append(f"  {name:<{width}}  {figures}")
+    return "\n".join(lines)
+
+
+def _warn_of_twins(column: str, ids: list[str]) -> None:
+    name, often = Counter(ids).most_common(1)[0]
+    if often > 1:
+        print(
+            f"warning: --id {column}: names are not all different, such as {name!r}, "
+            f"which {often} rows have",
+            file=sys.stderr,
         )
-    return found
 
 
 def _weights(table: FileTable, name: str) -> list[float]:
@@ -317,10 +288,6 @@ def _read(
     from sticktree.data.training import expand
     from sticktree.inference.candidates import check_noise
 
-    empty = [name for name in frame if frame[name].isna().all()]
-    if empty:
-        names = shlex.quote(",".join(map(str, empty)))
-        raise ValueError(f"these columns have no values at all: --drop {names}")
     with naming_options():
         try:
             table = read_table(frame, kinds or None)
@@ -333,118 +300,95 @@ def _read(
     return table
 
 
-def described(columns: Columns) -> str:
-    """Return in words what the columns are, and how to make whole numbers something else."""
-    text = columns.describe(advice=False)
-    whole = [name for name, flag in zip(columns.names, columns.whole, strict=True) if flag]
-    if whole:
-        shown = ", ".join(map(str, whole[:6])) + ", …" * (len(whole) > 6)
-        hint = shlex.quote(f"{whole[0]}=poisson")
-        text += f"\nwhole numbers are taken as gaussian: {shown} (for counts: --kinds {hint})"
-    return text
+def described(plan: TablePlan, chosen: Mapping[str, Any]) -> str:
+    """Return the plan in words, and how to change it."""
+    lines = [f"columns, of which {len(plan.fitted)} of {len(plan.columns)} are fitted:", str(plan)]
+    change = _example(plan.columns)
+    if AUTO in chosen.get("kinds", {}):
+        lines.append("kinds in question are compared by leave-one-out (--kinds auto)")
+    elif plan.open:
+        lines.append(f"to change this: {change}, or --kinds auto to have kinds compared")
+    elif change:
+        lines.append(f"to change this: {change}")
+    return "\n".join(lines)
+
+
+def left_out(plan: TablePlan) -> str:
+    """Return in a line what is not fitted without being asked for, if anything is."""
+    parts = [
+        f"{column.name} ({column.taken_as()})"
+        for column in plan.columns
+        if column.role != "fit" and not column.asked
+    ]
+    return f"not fitted: {', '.join(parts)}" if parts else ""
+
+
+def _example(columns: Iterable[Any]) -> str:
+    """Return an option that changes what a plan has not been asked for."""
+    changes = []
+    for column in columns:
+        if column.asked:
+            continue
+        if column.suggestion is not None:
+            first = "label" if column.suggestion.label else column.suggestion.kinds[0]
+            changes.append(f"{column.name}={first}")
+        elif column.content.type == "dates":
+            changes.append(f"{column.name}=days")
+        elif column.role == "drop" and column.content.type == "text":
+            unique = len(column.content.distinct) == len(column.content.present)
+            changes.append(f"{column.name}={'id' if unique else 'categorical'}")
+    if not changes:
+        return ""
+    return f"--kinds {shlex.quote(','.join(changes[:3]))}"
 
 
 # ---- files that are not read whole --------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class LargeFile:
-    """A table that is read when it is needed."""
-
-    table: ChunkedTable
-    source: dict[str, Any]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        return list(self.table.names or ())
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return self.table.n_rows
-
-
-def is_large(name: str, chosen: dict[str, Any]) -> bool:
-    """Return whether a file is to be read in chunks: if it is large, and can be."""
-    from sticktree.data.sources.files import is_table
-
-    path = Path(name)
-    if chosen.get("algorithm") == "gibbs" or name == "-" or not path.exists():
-        return False
-    if path.is_dir() and not is_table(path):
-        return False
-    binary = (".npy", ".parquet", ".pq")
-    if path.is_file() and (
-        chosen.get("format") in ("csv", "tsv") or path.suffix.lower() not in binary
-    ):
-        return False
-    if path.suffix.lower() == ".npy" and path.stat().st_size < LARGE_BYTES // 8:
-        return False  # of single bytes each
-    from sticktree.data.sources.formats import open_unchecked
-
-    try:
-        n_rows, n_columns = open_unchecked(path).shape
-    except ValueError:
-        if path.is_dir():
-            raise
-        return False  # reading it whole will raise what is wrong with it
-    many = n_rows >= MANY_ROWS or chosen.get("algorithm") == "parallel"
-    return many and 8 * n_rows * n_columns >= LARGE_BYTES
-
-
-def check_shared(name: str, chosen: dict[str, Any]) -> None:
-    """Raise before any work if workers of a cluster cannot read a file in parts."""
-    if chosen.get("algorithm") == "gibbs":
-        raise ValueError("--scheduler is not for --algorithm gibbs, which needs all rows in memory")
-    path = Path(name)
-    if name == "-" or (path.is_file() and path.suffix.lower() not in (".npy", ".parquet", ".pq")):
-        raise ValueError(
-            f"--scheduler is for Parquet, npy and zarr, which can be read in parts, got {name}"
-        )
-
-
-def open_large(name: str) -> LargeFile:
-    """Open a large file; its content is hashed, which reads it once."""
-    from sticktree.data.sources.files import content_hash, format_of
-    from sticktree.data.sources.formats import open_unchecked
-
-    path = Path(name)
-    table = open_unchecked(path)
-    if table.names is None:
-        table = table.named([f"x{k}" for k in range(table.n_columns)])
-    source = {"name": path.name, "sha256": content_hash(path), "format": format_of(path)}
-    return LargeFile(table, source)
-
-
 def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     """Give every column its role; errors come before any work."""
-    for option in (*ROLES, "missing"):
+    from sticktree.data.contents import Content
+    from sticktree.data.planning import TablePlan
+
+    for option in (*NOT_FITTED, "missing"):
         if option in chosen:
             raise ValueError(
                 f"--{option} is not for tables that are read in chunks, such as {file.table.name}: "
                 f"leave it out, or {WHOLE}"
             )
-    fitted, kinds, roles = fitted_columns(file.names, chosen)
-    for column, kind in kinds.items():
-        if kind != "gaussian":
+    asked, only = asked_of(file.names, chosen)
+    for column, kind in asked.items():
+        if kind not in ("gaussian", "drop"):
             raise ValueError(
                 f"--kinds: column {column!r} cannot be {kind} in a table that is read in chunks, "
                 f"such as {file.table.name}: gaussian ones can, and {WHOLE}"
             )
+    allowed = file.names if only is None else only
+    fitted = [name for name in allowed if asked.get(name) != "drop"]
+    if not fitted:
+        raise ValueError(f"no column is left to fit: {', '.join(map(repr, file.names[:10]))}")
     table = file.table.select([file.names.index(name) for name in fitted])
     try:
         table.check_numbers()
     except ValueError as error:
         raise ValueError(f"{error}: --drop it, or {WHOLE}") from None
-    return Rows(table, _columns(table), roles)
+    some = table.read(0, LOOKED_AT)
+    found = {name: column[~np.isnan(column)] for name, column in zip(fitted, some.T, strict=True)}
+    contents = tuple(
+        Content(name, "real", found[name], len(some))
+        if found.get(name, some[:0]).size
+        else Content(name, "nothing", [], len(some))
+        for name in file.names
+    )
+    roles = {name: "gaussian" if name in found else "drop" for name in file.names}
+    return Rows(table, _columns(some, fitted), TablePlan(contents, roles))
 
 
-def _columns(table: ChunkedTable) -> Columns:
+def _columns(some: Any, names: Sequence[str]) -> Columns:
     """Tell what the columns are, by the first rows."""
     from sticktree.data import read_table
-    from sticktree.data.sources.files import load_pandas
+    from sticktree.optional import load_pandas
 
-    some = table.read(0, LOOKED_AT)
+    some = some.copy()
     some[:, np.isnan(some).all(axis=0)] = 0.5  # there may be values further down
-    frame = load_pandas().DataFrame(some, columns=list(table.names or ()))
-    return read_table(frame, None).columns
+    return read_table(load_pandas().DataFrame(some, columns=list(names)), None).columns

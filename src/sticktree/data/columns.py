@@ -254,15 +254,18 @@ def read_table(X: Any, columns: Any = None, table: Columns | None = None) -> Tab
     raws, container = read(X)
     names = tuple(raw.name for raw in raws)
     given, trials = _declared(columns, names, named=container != "array")
-    empty = [raw.name for raw in raws if is_empty(raw)]
-    if empty:
-        raise ValueError(
-            "Input X must have a value in every column, got only missing ones in "
-            f"column{'s' * (len(empty) > 1)} {_some(empty)}; remove such columns"
-        )
-    kinds = [
-        _inferred(raw) if kind is None else kind for raw, kind in zip(raws, given, strict=True)
-    ]
+    as_given, learned = list(raws), {}
+    if any(is_empty(raw) for raw in raws):
+        raise _all_wrong(as_given, given)
+    try:
+        kinds = [
+            _inferred(raw) if kind is None else kind for raw, kind in zip(raws, given, strict=True)
+        ]
+        for raw, kind in zip(raws, kinds, strict=True):
+            if KINDS[kind].pair is None:
+                learned[id(raw)] = KINDS[kind].learn(raw)
+    except ValueError:
+        raise _all_wrong(as_given, given) from None
     whole = [raw.type == "integer" and kind is None for raw, kind in zip(raws, given, strict=True)]
     joined: list[int] = []
     for d in reversed(range(len(raws))):
@@ -277,7 +280,10 @@ def read_table(X: Any, columns: Any = None, table: Columns | None = None) -> Tab
     found = Columns(
         names=tuple(raw.name for raw in raws),
         declared=tuple(kinds),
-        categories=tuple(KINDS[kind].learn(raw) for raw, kind in zip(raws, kinds, strict=True)),
+        categories=tuple(
+            learned[id(raw)] if id(raw) in learned else KINDS[kind].learn(raw)
+            for raw, kind in zip(raws, kinds, strict=True)
+        ),
         container=container,
         dtypes=tuple(raw.dtype for raw in raws),
         whole=tuple(whole),
@@ -370,6 +376,34 @@ def split_pair(key: Any, names: Sequence[Any], *, named: bool = True) -> tuple[A
         first, second = pairs[0]
         return (int(first), int(second)) if first.isdecimal() and second.isdecimal() else pairs[0]
     return next((pair for pair in pairs if set(pair) <= set(names)), pairs[0])
+
+
+def _all_wrong(raws: Sequence[Raw], given: Sequence[str | None]) -> ValueError:
+    """Return an error with all that is wrong with columns."""
+    empty = [raw.name for raw in raws if is_empty(raw)]
+    errors = []
+    if empty:
+        errors.append(
+            ValueError(
+                "Input X must have a value in every column, got only missing ones in "
+                f"column{'s' * (len(empty) > 1)} {_some(empty)}; remove such columns"
+            )
+        )
+    for raw, kind in zip(raws, given, strict=True):
+        try:
+            likely = KINDS[_inferred(raw) if kind is None else kind]
+            if raw.name not in empty and likely.pair is None:
+                likely.learn(raw)
+        except ValueError as error:
+            errors.append(error)
+    if len(errors) == 1:
+        return errors[0]
+    lines = "\n  ".join(map(str, errors))
+    return ValueError(
+        f"{len(errors)} things are wrong with the columns of X:\n  {lines}\n"
+        "sticktree.plan_table(X) shows what each column could be instead, and its select(X) has "
+        "those that can be fitted"
+    )
 
 
 def _inferred(raw: Raw) -> str:

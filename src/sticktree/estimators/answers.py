@@ -474,7 +474,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         return float(self.score_samples(X, groups).mean())
 
     def loo(self) -> LeaveOneOut:
-        """Return the leave-one-out predictive density of the data, in the user's units.
+        """Return the leave-one-out log density of the data, in nats, in the user's units.
 
         Of every draw it takes the density of each row given all others; Pareto-smoothed importance
         weights turn those into what a fit without the row would have predicted. Its k-hat says for

@@ -6,8 +6,9 @@ import os
 from typing import Any, Self
 
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from sticktree.checks import IntArray, is_integer
+from sticktree.checks import IntArray, check_integer, is_integer
 from sticktree.data.groups import GroupsWarning
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
@@ -82,16 +83,21 @@ class DFPMixture(FittedMixture):
         "shared" gives all steps Σ, as in the paper.
     concentration_prior : (float, float), default=(1.0, 1.0)
         Shape and rate of the Gamma prior of c.
-    precision_prior : (float, float), default=(1.0, 0.01)
-        Shape and rate of the Gamma prior of the noise's precision. It is in standardised units. The
-        paper's rate 1 says that clusters are about as wide as all the data; on R15, whose clusters
-        are narrow, it costs 0.02 nats a row, and rates of 0.01 and 0.001 score the same.
-    scale_prior : (float, float), default=(1.0, 10.0)
+    precision_prior : "auto" or (float, float or None), default="auto"
+        Shape and rate of the Gamma prior of the noise's precision. It is in standardised units, and
+        for shared noise. With None as the rate, each column has one of its own, which is learned:
+        noise as wide as the data is then as likely as noise far narrower, and columns that tell
+        nothing of the tree cost nothing. (Leaves with their own noise learn how wide it is in any
+        case.) The paper's rate 1 says that clusters are about as wide as all the data. "auto" is
+        (1.0, 0.01), or (1.0, None) where there are more than eight columns and less than ten rows
+        to each.
+    scale_prior : "auto" or (float, float), default="auto"
         Shape and rate of the Gamma prior of each level's inverse scale. It is in units of the
-        noise. The rate says that steps between levels are wider than the noise. With a rate of 1,
-        levels may shrink to the noise's own width: on six plain blobs chains then disagree (R-hat
-        1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves. Test densities
-        on R15 and Aggregation are the same or slightly better.
+        noise. The rate says how much wider than the noise the steps between levels are. "auto" is
+        (1.0, 10.0), or where rows are few for the columns, a rate of 20 over the number of columns:
+        the more there are, the smaller the steps that are still seen. In two columns, with a rate
+        of 1, levels may shrink to the noise's own width: on six plain blobs chains then disagree
+        (R-hat 1.6) and have thirty leaves on average; with 10 it is 1.01, and seven leaves.
     node_prior : (float, float), default=(2.0, 0.5)
         With own noise: shape and rate of the Gamma prior of a step's inverse variance. There is
         such a variance for each level and column.
@@ -166,7 +172,8 @@ class DFPMixture(FittedMixture):
         after time log k / log m, it has k + 1 branches, m being how many groups of rows it joins.
     labels_ : int array, shape (n_samples,)
         The cut of ``cluster_tree_`` into the number of clusters that lasts longest as the walk goes
-        on, numbered in the order of that tree; see :meth:`cluster` for others.
+        on, numbered in the order of that tree; see :meth:`cluster` for others. After
+        :meth:`partial_fit`, of the rows of the last batch.
     n_clusters_ : int
         How many clusters ``labels_`` has.
     number_of_clusters_ : NumberOfClusters
@@ -182,8 +189,7 @@ class DFPMixture(FittedMixture):
     level_ : int
         The level of the draws' trees that the walk steps in most often.
     diagnosis_ : Diagnosis
-        Whether density, clusters and details of the tree are settled; R-hat and effective sample
-        sizes.
+        Whether chains agree on clusters, tree and density; R-hat and effective sample sizes.
     course_ : Course
         How sampling went: looks at the answer, chains that were dropped, whether time ran out.
     n_draws_, n_iter_ : int
@@ -254,8 +260,8 @@ class DFPMixture(FittedMixture):
         factors: int | str | None = "auto",
         scales: str = "per_level",
         concentration_prior: tuple[float, float] = (1.0, 1.0),
-        precision_prior: tuple[float, float] = (1.0, 0.01),
-        scale_prior: tuple[float, float] = (1.0, 10.0),
+        precision_prior: Any = "auto",
+        scale_prior: Any = "auto",
         node_prior: tuple[float, float] = (2.0, 0.5),
         discount_prior: tuple[float, float] = (1.0, 1.0),
         standardize: bool = True,
@@ -359,7 +365,10 @@ class DFPMixture(FittedMixture):
         that is exact; that their rows never part again is what approximates.
 
         ``posterior_`` then has the draws after this batch, and densities and predictions reflect
-        all rows that were ever seen. ``tree_``, ``labels_`` and ``confidence_`` are of this batch.
+        all rows that were ever seen. What there is for each row is for the rows of this batch, in
+        their order, and no others, for they are gone: ``labels_``, ``confidence_``, ``membership_``
+        and the leaves of ``tree_`` and ``cluster_tree_``. :meth:`predict` says of rows of earlier
+        batches, given again, in which of these clusters they are.
         ``stream_`` has a line for every batch; one that is far from what was predicted is warned
         of. If a batch fails or is interrupted, the mixture is as before it.
 
@@ -429,28 +438,69 @@ class DFPMixture(FittedMixture):
             _check_same(last, training, parameters)
             sampled = continue_sampling(last.sampled, training, plan, checkpoint)
         stream = None if last is None else last.stream
-        fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
-        if not sampled.finished:
-            warn_caller(
-                f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go "
-                "on",
-                ConvergenceWarning,
+        return _concluded(
+            Fit(training.without_store(), sampled, plan.level, parameters, stream), plan
+        )
+
+    def more_draws(self, n_draws: int) -> Self:
+        """Let the chains of the fit go on, and add their draws to those that there are.
+
+        The draws are those that longer chains would have made. All answers are then from all of
+        them.
+
+        Parameters
+        ----------
+        n_draws : int
+            How many draws to add to each chain.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DPMixture
+        >>> X = np.random.default_rng(0).normal(size=(20, 2))
+        >>> mixture = DPMixture(n_chains=2, n_warmup=50, n_draws=50, random_state=0).fit(X)
+        >>> mixture.more_draws(100).n_draws_
+        150
+        """
+        check_is_fitted(self)
+        check_integer("n_draws", n_draws, minimum=1)
+        last: Fit = self.fit_
+        if not last.training.in_memory:
+            raise ValueError(
+                "more_draws is for rows in memory, got a fit to rows that are elsewhere: set "
+                "warm_start=True and fit to them again"
             )
-        fit = fit.summarised(progress=plan.progress)
-        if fit.training.groups is not None and fit.groups_apart > MOSTLY:
-            warn_caller(
-                f"{fit.groups_apart:.0%} of the rows are in clusters that are of one group alone: "
-                "groups that differ by a shift, such as batches, look like that. If they should "
-                "have clusters in common, correct for the shift first",
-                GroupsWarning,
-            )
-        if fit.diagnosis.verdict().agreement == "disagree":
-            warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
-        return fit
+        algorithm = last.training.algorithm
+        asked = {"algorithm": algorithm, "n_draws": n_draws}
+        plan = Plan.of(self.model_parameters() | asked)
+        sampled = continue_sampling(last.sampled, last.training, plan, None)
+        fit = Fit(last.training, sampled, last.asked_level, last.parameters, last.stream)
+        self.fit_ = _concluded(fit, plan)
+        return self
 
     def model_parameters(self) -> dict[str, Any]:
         """Return the parameters of a :class:`DFPMixture`; presets have them without naming them."""
         return {name: getattr(self, name) for name in DFPMixture._get_param_names()}
+
+
+def _concluded(fit: Fit, plan: Plan) -> Fit:
+    """Return a fit with its summaries, and warn of what is wrong with it."""
+    if not fit.sampled.finished:
+        warn_caller(
+            f"interrupted: {len(fit.posterior)} draws are kept; fit with warm_start=True to go on",
+            ConvergenceWarning,
+        )
+    fit = fit.summarised(progress=plan.progress)
+    if fit.training.groups is not None and fit.groups_apart > MOSTLY:
+        warn_caller(
+            f"{fit.groups_apart:.0%} of the rows are in clusters that are of one group alone: "
+            "groups that differ by a shift, such as batches, look like that. If they should "
+            "have clusters in common, correct for the shift first",
+            GroupsWarning,
+        )
+    if fit.diagnosis.verdict().agreement == "disagree":
+        warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
+    return fit
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:

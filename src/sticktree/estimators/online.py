@@ -56,7 +56,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
     with one_thread():
         scored = score_batch(x, last.posterior.predictive, scaling)
         runs = _followed(last, training, workers)
-        with watching(estimator.progress, len(runs), schedule) as watch:
+        with watching(estimator.progress, runs, schedule) as watch:
             finished = sample(runs, schedule, workers.n_jobs, watch)
     if not finished:
         raise KeyboardInterrupt("interrupted: the batch was not taken in")

@@ -21,6 +21,7 @@ from sticktree.data.training import TrainingData, grouped_parallel
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.fit import Fit
 from sticktree.inference.runner import Workers
+from sticktree.optional import load_pandas
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.measure import Scale
@@ -235,8 +236,6 @@ def _scaling_outside(
 
 
 def _frame(rows: npt.NDArray[Any], names: Sequence[Any]) -> Any:
-    from sticktree.data.sources.files import load_pandas
-
     return load_pandas().DataFrame(rows, columns=list(names))
 
 

@@ -157,10 +157,32 @@ def _next(aim: Aim, look: Look, more: bool) -> Aim | None:
     if look.settled:
         return None
     alone = len(look.left) < 2
-    apart = alone or (not look.agreed and aim.length >= LENGTH_OF_MORE)
+    return _after(aim, alone or (not look.agreed and aim.length >= LENGTH_OF_MORE), more)
+
+
+def _after(aim: Aim, apart: bool, more: bool) -> Aim | None:
+    """Return what follows where the answer is not stable; there may be more chains if apart."""
     if more and apart:
         wider = Aim(2 * aim.n_chains, aim.length)
         return wider if wider.n_chains <= MOST_CHAINS and wider.length <= LONGEST_OF_MORE else None
     longer = Aim(aim.n_chains, 2 * aim.length)
     most = LONGEST if aim.n_chains <= USUAL_CHAINS else LONGEST_OF_MORE
     return longer if longer.length <= most else None
+
+
+def most_left(aim: Aim, more: bool) -> int:
+    """Return the most sweeps, of all chains, that may follow when an aim is reached.
+
+    Examples
+    --------
+    >>> from sticktree.inference.course import Aim, most_left
+    >>> most_left(Aim(4, 400), more=False)
+    1600
+    """
+    costs = [0]
+    for apart in (False, True):
+        then = _after(aim, apart, more)
+        if then is not None:
+            cost = then.n_chains * then.length - aim.n_chains * aim.length
+            costs.append(cost + most_left(then, more))
+    return max(costs)

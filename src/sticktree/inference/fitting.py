@@ -33,7 +33,7 @@ from sticktree.model import Groups, Model
 from sticktree.posterior.settled import Yardstick
 
 SECONDS_BETWEEN_SAVES = 30.0
-PILOT_SHARE = 0.5  # of the sweeps of a fit, that choosing a model may take
+PILOT_SHARE = 0.5  # of the sweeps of a fit, or of its time, that choosing a model may take
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,11 +103,14 @@ class Saver(Protocol):
     def exists(self) -> bool:
         """Return whether this very run has been saved before."""
 
-    def begin(self, chosen: str | None = None) -> None:
-        """Make room for a new run of the model that was chosen."""
+    def begin(self, chosen: str | None = None, *, in_haste: bool = False) -> None:
+        """Make room for a new run of the model that was chosen, perhaps for want of time."""
 
     def chosen(self) -> str | None:
         """Return the name of the model that was chosen, if that was kept."""
+
+    def in_haste(self) -> bool:
+        """Return whether it was chosen before the comparison was over."""
 
     def save(self, k: int, run: Run) -> None:
         """Save run k as it stands."""
@@ -155,28 +158,31 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
     seed, schedule = seed_sequence(plan.random_state), plan.schedule_for(training)
     some = training.some()
     columns = training.describe(some, plan.resolution)
-    candidates = plan.candidates.models(columns, plan.level)
+    candidates = plan.candidates.models(columns, plan.level, training.n_data)
     if training.groups is not None:
         groups = Groups(training.groups.of_data, plan.group_concentration)
         candidates = [(name, replace(model, groups=groups)) for name, model in candidates]
     models = [model for _, model in candidates]
     compile_for_fit(models, some, training.parallel, plan.progress)
     limit = TimeLimit(plan.max_time)  # what is done once on a machine does not count
+    to_choose = limit.part(PILOT_SHARE)
     with one_thread():
         with showing(plan.progress) as line:
-            chosen = _choose(candidates, some, training, plan, seed, limit, line)
+            chosen = _choose(candidates, some, training, plan, seed, to_choose, line)
         known = saver is not None and saver.exists()
+        if saver is not None and known and saver.in_haste() and not to_choose.hit:
+            known = saver.chosen() == chosen.name  # with time enough, another may be better
         if saver is not None and known:
             chosen = chosen.as_before(saver.chosen())
         elif saver is not None:
-            saver.begin(chosen.name)
+            saver.begin(chosen.name, in_haste=to_choose.hit)
         model = chosen.model
         seeds = seed.spawn(max(plan.workers.n_chains, MOST_CHAINS))
 
         def start(k: int) -> Run:
             saved = saver.load(k, model) if saver is not None and known else None
             if saved is not None:
-                return saved
+                return saved.from_warmup(schedule)
             if schedule is None and k < len(chosen.pilots):
                 return chosen.pilots[k]
             return Run.start(training, model, seeds[k], plan.workers.threads_of_chain)
@@ -189,6 +195,7 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
             runs = dict(enumerate(start(k) for k in range(plan.workers.n_chains)))
             finished = _run(runs, schedule, training, plan, saver, limit)
             outcome = Outcome(runs, runs, Course(), schedule, finished)
+    limit.hit |= to_choose.hit
     return _sampled(outcome, model, chosen.selection, saver, limit)
 
 
@@ -243,6 +250,7 @@ def _choose(
         some, compared, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line
     )
     selection = replace(selection, models=dict(candidates))
+    selection = selection.in_units(training.scaling.log_units(some))
     if some is not training.data:
         # What was compared on some of the rows does not go on with all. On D31 a stack of a model
         # that knows all rows and others that know a sample is worse than the first alone.
@@ -337,7 +345,7 @@ def _run(
 ) -> bool:
     """Sweep all runs until they are done or interrupted; save them from time to time."""
     going = list(runs.values())
-    with watching(plan.progress, len(going), schedule) as watch:
+    with watching(plan.progress, going, schedule) as watch:
         if saver is not None:
             watch = _also_save(watch, saver, list(runs))
         return sample(going, schedule, plan.workers.n_jobs, watch, training, limit)

@@ -118,6 +118,29 @@ def _check_pair(name: str, value: Any) -> tuple[float, float]:
     return check_positive(f"{name}[0]", first), check_positive(f"{name}[1]", second)
 
 
+def _check_pair_or_auto(name: str, value: Any) -> tuple[float, float] | None:
+    """Return two numbers, or None for "auto"."""
+    if isinstance(value, str):
+        if value == AUTO:
+            return None
+        raise ParameterError(name, value, '"auto" or two numbers greater than 0')
+    return _check_pair(name, value)
+
+
+def _check_open_pair(name: str, value: Any) -> tuple[float, float | None] | None:
+    """Return two numbers, the second of which may be left open, or None for "auto"."""
+    try:
+        first, second = value
+    except (TypeError, ValueError):
+        if isinstance(value, str) and value == AUTO:
+            return None
+        expected = '"auto", or two numbers greater than 0, the second of which may be None'
+        raise ParameterError(name, value, expected) from None
+    if second is None:
+        return check_positive(f"{name}[0]", first), None
+    return _check_pair(name, value)
+
+
 def _check_divergence(name: str, value: Any) -> Any:
     """Return the divergence of a name; others are checked together with the depth."""
     from sticktree.processes import ConstantDivergence, DiffusionDivergence, LogDivergence
@@ -182,6 +205,8 @@ SECONDS = Allowed(
 )
 FACTORS = Allowed('"auto", int or None', _check_factors, "whole", word=AUTO)
 PAIR = Allowed("(float, float)", _check_pair)
+PAIR_OR_AUTO = Allowed('"auto" or (float, float)', _check_pair_or_auto)
+OPEN_PAIR = Allowed('"auto" or (float, float or None)', _check_open_pair)
 PATH = Allowed("path or None", _check_path)
 
 # ---- the table ---------------------------------------------------------------------------------
@@ -262,9 +287,9 @@ PARAMETERS = {parameter.name: parameter for parameter in (
               "whether the steps of each level have a variance of their own", "scales"),
     Parameter("concentration_prior", (1.0, 1.0), PAIR,
               "shape and rate of the Gamma prior of c"),
-    Parameter("precision_prior", (1.0, 0.01), PAIR,
+    Parameter("precision_prior", AUTO, OPEN_PAIR,
               "shape and rate of the Gamma prior of the noise's precision"),
-    Parameter("scale_prior", (1.0, 10.0), PAIR,
+    Parameter("scale_prior", AUTO, PAIR_OR_AUTO,
               "shape and rate of the Gamma prior of each level's inverse scale"),
     Parameter("node_prior", (2.0, 0.5), PAIR,
               "with own noise: shape and rate of the Gamma prior of a step's inverse variance"),

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sticktree.data.training import TrainingData, label_every
 from sticktree.engine.draw import Draw
-from sticktree.inference.course import MOST_CHAINS, Course, Look
+from sticktree.inference.course import FIRST_LENGTH, MOST_CHAINS, Aim, Course, Look, most_left
 from sticktree.inference.looking import look_at
 from sticktree.inference.runner import Run, Schedule, TimeLimit, Watch, sample
 from sticktree.inference.showing import Line
@@ -129,7 +129,7 @@ class Rounds:
             self._bring_up(runs, aim.n_chains, course)
             schedule = self.lengths.schedule(aim.length)
             try:
-                if not self._swept(runs, schedule, len(course.looks) + 1):
+                if not self._swept(runs, schedule, len(course.looks) + 1, aim):
                     return self._ended_early(runs, course, finished=False)
                 if self.limit.hit:
                     return self._ended_early(runs, course, finished=True)
@@ -150,16 +150,15 @@ class Rounds:
         """Start the chains that are not there yet, and are not known to be stuck."""
         for k in range(n_chains):
             if k not in runs and k not in course.stuck:
-                runs[k] = run = self.start(k)
-                if self.lengths.n_warmup is None and run.n_sweeps <= FROZEN * self.lengths.thin:
-                    run.draws.clear()
+                runs[k] = self.start(k).from_warmup(self.lengths.schedule(FIRST_LENGTH))
 
-    def _swept(self, runs: dict[int, Run], schedule: Schedule, number: int) -> bool:
+    def _swept(self, runs: dict[int, Run], schedule: Schedule, number: int, aim: Aim) -> bool:
         """Let all chains go on to the end of a schedule; return False if interrupted."""
         numbers = list(runs)
         to_do = sum(max(schedule.n_sweeps - run.n_sweeps, 0) for run in runs.values())
         text = f"round {number}: {len(runs)} chains to {schedule.n_sweeps} sweeps"
-        self.line.say(text, to_do)
+        after = self.lengths.thin * most_left(aim, more=self.n_chains is None)
+        self.line.say(text, to_do, after, self.limit.left)
 
         def watch(place: int, run: Run) -> None:
             self.line.step()

@@ -80,6 +80,15 @@ class TimeLimit:
         self.hit = False
         self._end = math.inf if seconds is None else time.monotonic() + seconds
 
+    def part(self, share: float) -> TimeLimit:
+        """Return the limit of a first part of the time."""
+        return TimeLimit(None if self.seconds is None else share * self.seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left; infinite without a limit."""
+        return self._end - time.monotonic()
+
     def over(self) -> bool:
         """Return whether the time is over; who asks ends if so."""
         if self._end < math.inf and time.monotonic() >= self._end:
@@ -167,6 +176,11 @@ class Run:
     def with_last(self, n_draws: int) -> Run:
         """Return the run with its last draws only."""
         return Run(self.chain, self.draws[max(len(self.draws) - n_draws, 0) :], self.n_sweeps)
+
+    def from_warmup(self, schedule: Schedule | None) -> Run:
+        """Return the run without the draw that it ended with in warm-up, so that it can go on."""
+        in_warmup = schedule is not None and self.n_sweeps <= schedule.n_warmup
+        return Run(self.chain, [], self.n_sweeps) if in_warmup else self
 
     def end_early(self) -> None:
         """See to it that there is a draw, if only of where the chain is in warm-up."""

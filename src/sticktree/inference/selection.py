@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,8 @@ class Selection:
     Attributes
     ----------
     results : dict of LeaveOneOut
-        What was found of every candidate, by name. For those dropped it comes from short chains.
+        What was found of every candidate, by name: log densities in nats, of a fit in the units of
+        the user's table, as ``loo()`` has them. For those dropped it comes from short chains.
     weights : dict of float
         Weights of the stack that answers: those of the mixture of models that predicts best, held
         back towards the best of them. Candidates that were dropped have none.
@@ -76,6 +77,14 @@ class Selection:
     models: dict[str, Model]
     draws: dict[str, list[Draw]]
 
+    def in_units(self, log_units: FloatArray) -> Selection:
+        """Return the same with densities in other units, by what to add to those of each row."""
+        results = {
+            name: LeaveOneOut.of_rows(found.pointwise + log_units, found.k_hat)
+            for name, found in self.results.items()
+        }
+        return replace(self, results=results)
+
     @property
     def best(self) -> str:
         """Name of the candidate with the largest elpd."""
@@ -85,10 +94,10 @@ class Selection:
     def table(self) -> list[dict[str, Any]]:
         """One row a candidate, the best first and those dropped last.
 
-        ``name``, ``elpd`` and its standard error ``se``, ``difference`` from the best and its
-        paired standard error ``se_difference``, ``n_bad_k`` (rows whose density is not to be
-        trusted, None if that cannot be told), ``weight`` (stacking), ``dropped_after`` (sweeps of a
-        chain, or None).
+        ``name``, ``elpd`` (in nats, summed over rows) and its standard error ``se``, ``difference``
+        from the best and its paired standard error ``se_difference``, ``n_bad_k`` (rows whose
+        density is not to be trusted, None if that cannot be told), ``weight`` (stacking),
+        ``dropped_after`` (sweeps of a chain, or None).
         """
         kept = {name: self.results[name] for name in self.weights if name not in self.dropped_after}
         first = compare(kept)
@@ -128,7 +137,8 @@ class Selection:
             numbers = (f"{cell:>{width}}" for cell, width in zip(rest, widths[1:], strict=True))
             lines.append("  ".join([f"{first:<{widths[0]}}", *numbers]).rstrip())
         n_rows = next(iter(self.results.values())).pointwise.size
-        return "\n".join([f"Leave-one-out log density of {n_rows} rows; best: {self.best}", *lines])
+        head = f"Leave-one-out log density (elpd, in nats) of {n_rows} rows; best: {self.best}"
+        return "\n".join([head, *lines])
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
@@ -207,7 +217,8 @@ def select(
         if limit.hit or len(left) == 1 < len(names):  # nothing is left to decide
             break
         more, length = end - length, end
-        line.say(f"comparing {len(names)} models: {len(left)} left", len(left) * n_chains * more)
+        text = f"comparing {len(names)} models: {len(names) - len(left)} done"
+        line.say(text, len(left) * n_chains * more, most=limit.left)
         runs = [run for pilots in left.values() for run in pilots.runs]
         for run in runs:
             run.draws.clear()

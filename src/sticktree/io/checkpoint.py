@@ -102,11 +102,17 @@ class Checkpoint:
         said += [f"a number as {name}" for name in mine if name not in found]
         return f" ({', '.join(said)})"
 
-    def begin(self, chosen: str | None = None) -> None:
-        """Write what is run, and the name of the model that was chosen."""
+    def begin(self, chosen: str | None = None, *, in_haste: bool = False) -> None:
+        """Write what is run, and the name of the model that was chosen, perhaps in haste."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / COURSE).unlink(missing_ok=True)
-        self._write("run.json", self.header | {"chosen": chosen})
+        for path in (self.folder / COURSE, *self.folder.glob("chain-*.npz")):
+            path.unlink(missing_ok=True)
+        self._write("run.json", self.header | {"chosen": chosen, "in_haste": in_haste})
+
+    def in_haste(self) -> bool:
+        """Return whether the model was chosen before the comparison was over."""
+        found = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
+        return found.get("in_haste") is True
 
     def chosen(self) -> str | None:
         """Return the name of the model that was chosen; older runs have not kept it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from sticktree.posterior.convergence import convergence
 from sticktree.posterior.cutting import Lasting
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.settled import Settled, settled
+from sticktree.posterior.verdict import Agreement, Verdict, judged
 
 R_HAT_LIMIT = 1.05
 """The largest R-hat of chains that agree."""
@@ -225,35 +226,6 @@ class ConvergenceWarning(UserWarning):
     """The chains of a fit do not agree."""
 
 
-Agreement = Literal["agree", "nearly agree", "disagree", "cannot tell"]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Whether the chains of a fit agree on the answer.
-
-    Attributes
-    ----------
-    agreement : {"agree", "nearly agree", "disagree", "cannot tell"}
-        Chains that differ only in details of the tree, or in the densities of single rows, nearly
-        agree; those that differ in the mean density or in the clusters disagree. "cannot tell" is
-        for a single chain, or too few draws.
-    tone : {"good", "doubtful", "bad"}
-        Whether to trust the fit: good if density and clusters are settled, bad if neither is.
-    text : str
-        The same in words, with the figures behind it.
-    density, clusters, details : bool or None
-        Whether each is settled; None if that cannot be told.
-    """
-
-    agreement: Agreement
-    tone: Literal["good", "doubtful", "bad"]
-    text: str
-    density: bool | None = None
-    clusters: bool | None = None
-    details: bool | None = None
-
-
 @dataclass(frozen=True, repr=False)
 class Diagnosis:
     """Whether the answer is settled; R-hat and effective sample size of every scalar that varies.
@@ -288,7 +260,7 @@ class Diagnosis:
         return html("diagnosis", self)
 
     def verdict(self) -> Verdict:
-        """Judge whether density, clusters and details of the tree are settled.
+        """Judge whether chains agree on the clusters, on the tree and on the density.
 
         R-hats have no say: chains may differ in a hyper-parameter and give the same answer.
 
@@ -297,44 +269,24 @@ class Diagnosis:
         >>> from sticktree.posterior.draws import Diagnosis
         >>> from sticktree.posterior.settled import Settled
         >>> found = Settled(4, 0.001, 0.05, 0.02, 0.98, 1.0, 0.89)
-        >>> judged = Diagnosis({}, {}, found).verdict()
-        >>> judged.agreement, judged.density, judged.clusters, judged.details
-        ('nearly agree', True, True, False)
+        >>> [(part.about, part.answer) for part in Diagnosis({}, {}, found).verdict().parts]
+        [('clusters', 'yes'), ('tree', 'nearly'), ('density', 'yes')]
         """
-        found = self.settled
-        if found is None or (found.density is None and found.clusters is None):
-            text = (
-                "Whether the answer is settled cannot be told: there are too few draws. Fit with "
-                "more to find out."
-            )
-            return Verdict("cannot tell", "doubtful", text)
-        parts = found.density, found.clusters, found.details
-        text = found.words()
-        if found.n_chains < 2:
-            tone: Literal["doubtful", "bad"] = "bad" if False in parts[:2] else "doubtful"
-            text += " One chain alone cannot tell whether others would find the same: run several."
-            return Verdict("cannot tell", tone, text, *parts)
-        if False in parts[:2]:
-            one = parts[:2].count(False) == 1
-            return Verdict("disagree", "doubtful" if one else "bad", text, *parts)
-        nearly = False in (found.rows, found.details)
-        return Verdict("nearly agree" if nearly else "agree", "good", text, *parts)
+        return judged(self.settled)
 
     def advice(self) -> str | None:
         """Return what :meth:`verdict` says and what to do, or None if the chains agree."""
-        judged = self.verdict()
-        if judged.agreement == "agree":
+        found = self.verdict()
+        if found.agreement == "agree":
             return None
-        if judged.agreement == "disagree":
+        if found.agreement == "disagree":
             return (
-                f"{judged.text} Use more chains (n_chains), which help where each finds something "
-                "else, or longer ones (n_warmup, n_draws); warm_start=True goes on with these"
+                f"{found.text} More chains (n_chains) help where each finds something else, longer "
+                "ones (n_warmup, n_draws) where they are short; more_draws() goes on with these"
             )
-        if judged.agreement == "nearly agree":
-            if judged.details is False:
-                return f"{judged.text} Rely on branches that have support: tree_.collapsed(0.5)"
-            return f"{judged.text} Use more chains (n_chains) if densities of single rows matter"
-        return judged.text
+        if found.tree is False or any("support" in advice for advice in found.advice()):
+            return f"{found.text} tree_.collapsed(0.5) has the branches that have support"
+        return found.text
 
 
 def diagnose(posterior: Posterior, lasting: Lasting | None = None) -> Diagnosis:

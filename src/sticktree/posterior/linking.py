@@ -308,3 +308,9 @@ def ward_joins(
         for e in range(d):
             centre[kept, e] = (n[kept] * centre[kept, e] + n[gone] * centre[gone, e]) / total
         n[kept], active[gone] = total, False
+        # Between points that differ by rounding alone a chain may have come by the one that is gone
+        # before: it goes on from there.
+        for at in range(length):
+            if chain[at] == gone:
+                length = at
+                break

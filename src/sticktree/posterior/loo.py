@@ -38,7 +38,7 @@ class LeaveOneOut:
     Attributes
     ----------
     elpd : float
-        Sum over rows of log p(y_i | all other rows).
+        Sum over rows of log p(y_i | all other rows), in nats.
     se : float
         Its standard error, by how much rows differ.
     pointwise : float array, shape (N,)
@@ -77,7 +77,7 @@ class LeaveOneOut:
         n_rows = self.pointwise.size
         models = f", by a stack of {self.n_models} models" if self.n_models > 1 else ""
         lines = [
-            f"leave-one-out log density of {n_rows} rows{models}",
+            f"leave-one-out log density of {n_rows} rows, in nats{models}",
             f"  in all   {self.elpd:12.2f} ± {self.se:.2f}",
             f"  per row  {self.elpd / n_rows:12.4f} ± {self.se / n_rows:.4f}",
         ]

@@ -47,7 +47,10 @@ OF_ERROR = 0.1  # of the standard error over rows: no smaller difference matters
 # the limit, and two of the others.
 ROWS = 0.5
 CLUSTERS = 0.9  # cophenetic correlation of the cluster trees
+LABELS = 0.9  # adjusted Rand index of the flat clusters
+LABELS_ALIKE = 0.95  # above which clusters are the same, however they join
 DETAILS = 0.95  # correlation of the levels at which rows meet
+DETAILS_NEARLY = 0.8  # above which large branches are the same
 FEWEST = 8  # draws of a half, of fewer of which nothing can be told
 N_ROWS = 300  # whose meetings are compared
 N_MEETINGS = 100  # draws of a half that they are taken from
@@ -113,61 +116,6 @@ class Settled:
     def details(self) -> bool | None:
         """Whether details of the tree are settled; None if that cannot be told."""
         return None if math.isnan(self.tree_agreement) else self.tree_agreement > DETAILS
-
-    def words(self) -> str:
-        """Return in a sentence what is settled and what is not, with figures.
-
-        Examples
-        --------
-        >>> from sticktree.posterior.settled import Settled
-        >>> text = Settled(4, 0.001, 0.05, 0.02, 0.98, 1.0, 0.89).words()
-        >>> for part in text.split("; "):
-        ...     print(part)
-        The density is settled (two halves of the chains differ by 0.001 nats a row)
-        the clusters are settled (their trees correlate by 0.98, labels by 1.00)
-        details of the tree still differ between chains (meeting levels correlate by 0.89).
-        """
-        who = "chains" if self.n_chains > 1 else "the halves of the chain"
-        parts = [self._density(), self._clusters(), self._details(who)]
-        text = "; ".join(part for part in parts if part)
-        return f"{text[0].upper()}{text[1:]}."
-
-    def _density(self) -> str:
-        if self.density is None:
-            return "whether the density is settled cannot be told"
-        halves = "two halves of the chain" + ("s" if self.n_chains > 1 else "")
-        gap = beside(abs(self.elpd_difference), round(2 * self.tolerance, 3), 3)
-        by = f"{halves} differ by {gap} nats a row"
-        if not self.density:
-            return f"the density is not settled ({by}; less than {2 * self.tolerance:.3f} would do)"
-        if self.rows:
-            return f"the density is settled ({by})"
-        return (
-            f"the density is settled in the mean ({by}) but not in single rows (which differ "
-            f"by {beside(self.row_difference, ROWS)}; at most {ROWS:g} would do)"
-        )
-
-    def _clusters(self) -> str:
-        if self.clusters is None:
-            return "whether the clusters are settled cannot be told"
-        by = f"their trees correlate by {beside(self.cluster_agreement, CLUSTERS)}"
-        if not math.isnan(self.label_agreement):
-            by += f", labels by {self.label_agreement:.2f}"
-        if self.clusters:
-            return f"the clusters are settled ({by})"
-        return f"the clusters are not settled ({by}; above {CLUSTERS:g} would do for trees)"
-
-    def _details(self, who: str) -> str:
-        if self.details is None:
-            return ""
-        by = f"meeting levels correlate by {beside(self.tree_agreement, DETAILS)}"
-        if self.details:
-            return (
-                f"so are details of the tree ({by})"
-                if self.density and self.clusters
-                else (f"details of the tree are settled ({by})")
-            )
-        return f"details of the tree still differ between {who} ({by})"
 
 
 # ---- what is compared, and how much is enough ---------------------------------------------------

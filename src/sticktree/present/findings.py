@@ -30,9 +30,9 @@ from sticktree.present.traits import Trait, traits
 
 if TYPE_CHECKING:
     from sticktree.fit import Fit
-    from sticktree.posterior.draws import Verdict
     from sticktree.posterior.markers import Markers
     from sticktree.posterior.relevance import Relevance
+    from sticktree.posterior.verdict import Verdict
     from sticktree.tree import Tree
 
 SIZES_SHOWN = 8  # of clusters
@@ -299,6 +299,7 @@ class Findings:
             "relevance": [] if self.carrying is None else self.carrying.table,
             "agree": self.verdict.tone,
             "convergence": self.verdict.text,
+            "verdict": [asdict(part) for part in self.verdict.parts],
             "r_hat": dict(self.fit.diagnosis.r_hat),
             "ess": dict(self.fit.diagnosis.ess),
             "sampling": self._sampling(),

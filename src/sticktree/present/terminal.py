@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sticktree.posterior.parting import least_rows
+from sticktree.present.agreement import verdict_text
 from sticktree.present.findings import Findings
 from sticktree.present.table import SUPPORT_MEANINGS, many, shortened
 from sticktree.processes.mass_tree import MassTree
@@ -49,9 +50,9 @@ def head(found: Findings) -> str:
         found.sizes_in_words,
         found.stream,
         found.course,
-        found.verdict.text,
     ]
-    return "\n".join(line for text in lines for line in textwrap.wrap(text, WIDTH))
+    wrapped = [line for text in lines for line in textwrap.wrap(text, WIDTH)]
+    return "\n".join([*wrapped, verdict_text(found.verdict)])
 
 
 def summary(found: Findings, cluster_tree: Tree | None = None) -> str:

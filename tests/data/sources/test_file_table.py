@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from sticktree.data.sources.file_table import find_delimiter, names_in_first_row
+from sticktree.data.sources.text import find_delimiter, names_in_first_row
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sticktree.data.sources.file_table import CellError
+from sticktree.data.sources.file_table import ReadingError
 from sticktree.data.sources.files import read_bytes, read_file
 
 PLAIN = "name,länge,sex\n007,1.5,f\n008,NA,m\n"
@@ -101,10 +101,20 @@ def test_an_index_with_a_name_is_a_column_of_a_parquet_file(tmp_path):
         (b"", "t.csv", {}, "t.csv is empty"),
         (b"a,b\n", "t.csv", {}, "t.csv has no rows"),
         (b"a,b\n1,2\n1,2,3\n", "t.csv", {}, "with commas between its cells: Expected 2 fields"),
-        (b"a\n\xe9\n", "t.csv", {}, "encoding must be that of t.csv, got utf-8, by which byte 2 "),
+        (
+            b"a\n\xe9\n",
+            "t.csv",
+            {"encoding": "utf-8"},
+            "must be that of t.csv, got utf-8, by which",
+        ),
+        (b"a\n\0\xe9\n", "t.csv", {}, "t.csv is not text: it has zero bytes"),
         (b"a\n1\n", "t.csv", {"encoding": "utf-9"}, "encoding must be one that Python knows"),
-        (b"a\n1\n", "t.xls", {}, "format must be given, as t.xls does not tell it by its ending"),
-        (b"a\n1\n", "t.xls", {"format": "xls"}, "format must be one of csv, tsv, parquet, npy"),
+        (b"a\n1\n", "t.sav", {}, "format must be given, as t.sav does not tell it by its ending"),
+        (b"a\n1\n", "t.sav", {"format": "sav"}, "format must be one of csv, tsv, xlsx, xls, ods"),
+        (b"a\n1\n", "t.xlsx", {}, "t.xlsx is not a spreadsheet that can be read"),
+        (b"a\n1\n", "t.feather", {}, "t.feather is not a Feather file"),
+        (b"a\n1\n", "t.csv", {"sheet": ["x"]}, "sheet must be left out for t.csv"),
+        (b"a\n1\n", "t.csv", {"thousands": "!"}, "thousands must be a comma, a point, a space"),
         (b"a\n1\n", "t.csv.gz", {}, "t.csv.gz cannot be unpacked"),
         (b"a\n1\n", "t.zip", {}, "t.zip cannot be unpacked"),
         (zipped("a\n1\n", "b\n1\n"), "t.zip", {}, "must hold one file, got 2"),
@@ -188,16 +198,18 @@ def test_numbers_survive_exactly():
 @pytest.mark.parametrize(
     ("cells", "kinds", "words"),
     [
-        (("1", "2", "?", "?"), None, "holds '?' (row 2 and 1 more): its other cells are numbers"),
-        (("1,5", "2"), None, "holds '1,5' (row 0): that looks like a number with a decimal comma"),
+        (("1", "2", "low", "low"), None, "holds 'low' (row 2 and 1 more): among numbers"),
+        (("1,5", "2.5"), None, "has decimal points and decimal commas, such as '2.5' and '1,5'"),
+        (("1,500", "2"), None, "has numbers such as '1,500': is that 1.500 or 1500?"),
+        (("5%", "2"), None, "has '%' at some of its numbers, and not at others"),
         (("x", "2"), {"a": "poisson"}, "holds 'x' (row 0): not a number, as a poisson column"),
     ],
 )
 def test_a_cell_that_does_not_fit_is_named(cells, kinds, words):
-    with pytest.raises(CellError) as error:
+    with pytest.raises(ReadingError) as error:
         column(*cells, kinds=kinds)
     assert words in str(error.value)
-    assert error.value.column == "a"
+    assert list(error.value.problems) == ["a"]
 
 
 def test_new_rows_are_read_in_the_form_of_old_ones():

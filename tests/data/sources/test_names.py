@@ -1,6 +1,6 @@
 import pytest
 
-from sticktree.data.sources.files import distinct, pick_column, pick_columns, split_list
+from sticktree.data.sources.naming import distinct, pick_column, pick_columns, split_list
 
 NAMES = ["id", "gene1", "gene2", "7", "species (wild)", "größe"]
 

@@ -18,7 +18,7 @@ from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.engine.shared.state import NOISE, set_scales
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
-from tests.engine.shared.test_geweke import PRIORS, functions, of_draw
+from tests.engine.shared.test_geweke import LEARNED, PRIORS, functions, of_draw
 from tests.support.statistics import assert_frequencies, assert_same_mean
 
 DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])
@@ -31,7 +31,7 @@ def fixed_chain(rows, depth, discount, seed):
     """Return a chain whose hyper-parameters are given."""
     model = Model(ALPHA[:depth], concentration=1.0, discount=discount)
     chain = SharedBulkChain(rows, model, np.random.default_rng(seed))
-    chain.factor = np.eye(2)
+    chain.factor = np.ones(2)
     chain.state.scalars[NOISE] = NOISE_VARIANCE
     chain.state.levels["scale"] = SCALE[: depth + 1]
     set_scales(chain.state)
@@ -196,7 +196,7 @@ def new_data(chain, labels, x, rows_of):
     ("depth", "dimension", "choices"),
     [
         (2, 1, {"discount": None}),
-        (2, 2, {"discount": 0.2, "covariance_type": "full"}),
+        (2, 2, {"discount": 0.2, "covariance_type": "full", **LEARNED}),
         (3, 1, {"discount": 0.0, "concentration": 0.8, "scales": "shared", "private_step": True}),
     ],
     ids=["spherical", "full", "shared"],
@@ -204,7 +204,7 @@ def new_data(chain, labels, x, rows_of):
 def test_sweeps_and_new_data_together_keep_the_prior(depth, dimension, choices, twin, rows_of):
     n_data = 4
     rng = np.random.default_rng([depth, dimension])
-    model = Model(ALPHA[:depth], **PRIORS, **choices)
+    model = Model(ALPHA[:depth], **PRIORS | choices)
     draws = [twin.sample_prior(model, n_data, dimension, rng) for _ in range(2000)]
     chain = SharedBulkChain(rows_of(draws[0].data), model, rng)
     chain.n_rounds = 1
@@ -212,7 +212,7 @@ def test_sweeps_and_new_data_together_keep_the_prior(depth, dimension, choices, 
     identity = np.arange(chain.state.nodes.size)
     for sweep in range(3200):
         chain.sweep()
-        tree, sigma = chain.tree(), chain.factor @ chain.factor.T
+        tree, sigma = chain.tree(), chain.covariance
         labels = chain._labels(identity)
         x = twin.sample_data(tree, twin.setting_of(chain.state), sigma, rng)
         new_data(chain, labels, x, rows_of)

@@ -5,6 +5,7 @@ from scipy import stats
 from sticktree.engine.common.priors import (
     log_beta,
     log_gamma,
+    log_gammas,
     log_inverse_gamma,
     log_inverse_wishart,
 )
@@ -16,6 +17,7 @@ def test_densities_of_numbers_are_those_of_scipy(a, b):
         assert log_gamma(x, a, b) == pytest.approx(stats.gamma.logpdf(x, a, scale=1 / b))
         assert log_beta(x, a, b) == pytest.approx(stats.beta.logpdf(x, a, b))
     x = np.array([0.2, 3.0, 1e4])
+    assert log_gammas(x, a, b) == pytest.approx(stats.gamma.logpdf(x, a, scale=1 / b).sum())
     expected = stats.invgamma.logpdf(x, a, scale=b).sum()
     assert log_inverse_gamma(x, a, b) == pytest.approx(expected)
 
@@ -24,6 +26,7 @@ def test_densities_of_numbers_are_those_of_scipy(a, b):
 def test_density_of_a_covariance_is_that_of_scipy(dimension):
     rng = np.random.default_rng(dimension)
     factor = rng.standard_normal((dimension, dimension))
-    law = stats.invwishart(dimension + 1.3, 0.4 * np.eye(dimension))
-    found = log_inverse_wishart(factor, dimension + 1.3, 0.4)
+    scale = rng.lognormal(size=dimension)
+    law = stats.invwishart(dimension + 1.3, np.diag(scale))
+    found = log_inverse_wishart(factor, dimension + 1.3, scale)
     assert found == pytest.approx(law.logpdf(factor @ factor.T))

@@ -217,7 +217,7 @@ def fixed_chain(data, groups, depth, discount, seed, rows_of):
     """
     model = Model(ALPHA[:depth], concentration=1.0, discount=discount)
     chain = SharedBulkChain(rows_of(data), model, np.random.default_rng(seed))
-    chain.factor = np.eye(2)
+    chain.factor = np.ones(2)
     chain.state.scalars[NOISE] = NOISE_VARIANCE
     chain.state.levels["scale"] = SCALE[: depth + 1]
     set_scales(chain.state)

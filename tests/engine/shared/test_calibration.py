@@ -29,7 +29,7 @@ def assert_calibrated(twin, make_chain, n_replicates, n_rows, burn_in, thin):
     model = Model(
         np.array([1.0, 0.7]),
         concentration_prior=(3.0, 2.0),
-        precision_prior=(3.0, 1.0),
+        precision_prior=(3.0, None),  # its rate is learned
         scale_prior=(3.0, 3.0),
         discount=0.1,
     )

@@ -20,6 +20,7 @@ PRIORS = {
     "scale_prior": (3.0, 3.0),
     "discount_prior": (2.0, 3.0),
 }
+LEARNED = {"precision_prior": (3.0, None)}  # rates
 N_SWEEPS, N_DRAWS = 6_000, 3_000
 
 
@@ -59,7 +60,7 @@ def of_chain(chain):
         state.scalars[FACTOR],
         state.scalars[DISCOUNT],
         state.levels["scale"],
-        chain.factor @ chain.factor.T,
+        chain.covariance,
         tree_of(state),
         chain.raw,
     )
@@ -75,8 +76,8 @@ def of_draw(draw):
     ("depth", "dimension", "choices"),
     [
         (2, 1, {"discount": None}),
-        (3, 2, {"discount": None, "covariance_type": "diag"}),
-        (2, 2, {"discount": 0.2, "covariance_type": "full"}),
+        (3, 2, {"discount": None, "covariance_type": "diag", **LEARNED}),
+        (2, 2, {"discount": 0.2, "covariance_type": "full", **LEARNED}),
         (3, 1, {"discount": 0.0, "concentration": 0.8, "scales": "shared", "private_step": True}),
     ],
     ids=["spherical", "diag", "full", "shared"],
@@ -84,13 +85,13 @@ def of_draw(draw):
 def test_sweeps_and_new_data_together_keep_the_prior(depth, dimension, choices, twin):
     n_data = 5
     rng = np.random.default_rng([depth, dimension])
-    model = Model(np.array([1.0, 0.7, 0.5])[:depth], **PRIORS, **choices)
+    model = Model(np.array([1.0, 0.7, 0.5])[:depth], **PRIORS | choices)
     draws = [twin.sample_prior(model, n_data, dimension, rng) for _ in range(N_DRAWS)]
     chain = Chain(draws[0].data.copy(), model, rng)
     chained = []
     for sweep in range(N_SWEEPS + 200):
         chain.sweep()
-        sigma = chain.factor @ chain.factor.T
+        sigma = chain.covariance
         tree = tree_of(chain.state)
         chain.raw[:] = twin.sample_data(tree, twin.setting_of(chain.state), sigma, rng)
         chain._whiten()

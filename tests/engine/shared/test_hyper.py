@@ -13,6 +13,7 @@ from sticktree.engine.common.random import random_state
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.factor import coloured
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
 from sticktree.engine.shared.seats import concentration_move, settle
 from sticktree.jit import jit
@@ -293,9 +294,9 @@ def test_covariance_of_a_chain_with_shared_scales_follows_its_conditional_law(
     draws = []
     for _ in range(3000):
         chain.move_scales()
-        draws.append(chain.factor @ chain.factor.T)
+        draws.append(chain.covariance)
     sigma = np.array(draws)
-    np.testing.assert_allclose(chain.state.data @ chain.factor.T, data, atol=1e-9)
+    np.testing.assert_allclose(coloured(chain.state.data, chain.factor), data, atol=1e-9)
     a, b = model.precision_prior
     if form == "spherical":
         law = stats.invgamma(a + 7, scale=b + np.trace(quadratic) / 2)

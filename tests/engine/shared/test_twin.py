@@ -557,7 +557,7 @@ def test_log_prior_is_the_sum_of_all_priors(form, scales, twin):
     c, d = state.scalars[FACTOR], state.scalars[DISCOUNT]
     expected = twin.setting_of(state).law.log_prob(tree_of(state).expanded())
     expected += stats.gamma(1.2, scale=1 / 0.8).logpdf(c) + stats.beta(1.5, 2.5).logpdf(d)
-    sigma = chain.factor @ chain.factor.T
+    sigma = chain.covariance
     expected += twin.log_prior_covariance(sigma, form, model.precision_prior)
     if scales == "per_level":
         expected += stats.invgamma(2.2, scale=0.9).logpdf(state.levels["scale"]).sum()

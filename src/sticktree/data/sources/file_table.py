@@ -1,4 +1,4 @@
-"""A table from a text file or another, first as it stands there, then in its types.
+"""A table from a file, first as it stands there, then in its types.
 
 A file is read twice. First as it is, every cell of a text file as text; then, once it is known
 which columns are wanted and of what kind they are, into numbers and categories
@@ -8,219 +8,43 @@ reported.
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.engine.own.kinds import KINDS
+from sticktree.data.sources.cells import DAYS, MISSING, Cells, Held, held, held_like, is_mark
+from sticktree.data.sources.numerals import (
+    PLAIN,
+    Evidence,
+    Numerals,
+    is_number,
+    shown_by,
+    written_in,
+)
+from sticktree.optional import load_pandas
 
 if TYPE_CHECKING:
     from sticktree.data import Columns
 
 
-WHITESPACE = "whitespace"
-"""Any run of spaces and tabs."""
-# Commas come last: where cells are separated by something else, commas may be inside numbers.
-DELIMITERS = ("\t", ";", "|", ",")
-LINES_SEEN = 50
+class ReadingError(ValueError):
+    """Columns that cannot be read: all of them, each with what would mend it.
 
-
-def find_delimiter(text: str) -> str:
-    r"""Return what separates the cells: the first that cuts all of the first lines alike.
-
-    Examples
-    --------
-    >>> from sticktree.data.sources.file_table import find_delimiter
-    >>> find_delimiter("length;width\n1,5;2,5\n")
-    ';'
-    """
-    lines = [line for line in itertools.islice(io.StringIO(text), LINES_SEEN) if line.strip()]
-    shares = {}
-    for delimiter in DELIMITERS:
-        try:
-            widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter) if row)
-        except csv.Error:  # a cell longer than any: the delimiter is another one
-            continue
-        width, often = max(widths.items(), key=lambda pair: (pair[1], pair[0]), default=(1, 0))
-        if width > 1:
-            shares[delimiter] = often / widths.total()
-    if shares:
-        # Rows of different lengths are an error, but of which file? Of the likeliest.
-        return max(shares, key=lambda delimiter: shares[delimiter])
-    cells = [line.split() for line in lines]
-    flat = list(itertools.chain.from_iterable(cells))
-    if len({len(row) for row in cells}) == 1 and len(cells[0]) > 1:
-        numbers = sum(map(is_number, flat))
-        if 2 * numbers > len(flat):
-            return WHITESPACE
-    return ","
-
-
-def names_in_first_row(cells: list[str]) -> bool:
-    """Tell whether a first row has names: not if all that is in it are numbers."""
-    present = [cell for cell in cells if cell.strip()]
-    return not present or not all(map(is_number, present))
-
-
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Tell whether a cell is a number."""
-    try:
-        float(cell if decimal == "." else cell.replace(decimal, "."))
-    except ValueError:
-        return False
-    return "_" not in cell  # 1_000 is a number for Python alone
-
-
-# ---- Cells of text as what they are: numbers, truth values or categories ------------------------
-
-
-MISSING = frozenset(
-    {"", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null"}
-    | {"None", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"}
-)
-"""What is written where there is no value; pandas takes the same as missing."""
-TRUTH = {"true": True, "false": False}
-
-Cells = npt.NDArray[Any]
-
-
-class CellError(ValueError):
-    """A cell is not what its column holds; perhaps its fractions come after a comma."""
-
-    def __init__(
-        self,
-        column: str,
-        cell: str,
-        row: int,
-        more: int,
-        advice: str,
-        *,
-        decimal_comma: bool = False,
-    ) -> None:
-        self.column, self.cell, self.decimal_comma = column, cell, decimal_comma
-        others = f" and {more} more" * bool(more)
-        super().__init__(f"column {column!r} holds {cell!r} (row {row}{others}): {advice}")
-
-
-def is_mark(cells: Cells, marks: Collection[str]) -> npt.NDArray[np.bool_]:
-    """Tell which cells are marks of missing values; -999 also stands for -999.0."""
-    found = np.isin(cells.astype(object), list(marks))
-    numbers = {float(mark) for mark in marks if is_number(mark)}
-    if numbers:
-        found |= np.array([is_number(cell) and float(cell) in numbers for cell in cells], bool)
-    return found
-
-
-def convert(
-    column: str, cells: Cells, missing: npt.NDArray[np.bool_], kind: str | None, decimal: str = "."
-) -> Any:
-    """Return a column as numbers, truth values or text, with None or NaN for what is missing.
-
-    Parameters
+    Attributes
     ----------
-    column : str
-        Its name, for messages.
-    cells : array of str
-        What stands in the file.
-    missing : bool array
-        Which cells are missing.
-    kind : str or None
-        The kind that was declared for it, if any.
-    decimal : str
-        What separates whole numbers from fractions.
+    problems : dict of Held
+        By the name of the column.
     """
-    present = cells[~missing]
-    declared = None if kind is None else KINDS[kind]
-    if declared is not None and declared.in_words:
-        return _filled(_codes(present), missing)
-    if declared is not None and declared.pair is not None:  # cells such as 3/10
-        return _filled(present, missing)
-    numbers = _numbers(present, decimal)
-    if numbers is not None:
-        return _filled(numbers, missing)
-    wrong = np.array([not is_number(cell, decimal) for cell in cells]) & ~missing
-    rows = np.flatnonzero(wrong)
-    if decimal == "." and all(is_number(cell, ",") for cell in present):
-        advice = "that looks like a number with a decimal comma"
-        first = int(rows[0])
-        raise CellError(column, cells[first], first, rows.size - 1, advice, decimal_comma=True)
-    if declared is not None:
-        advice = f"not a number, as a {kind} column needs"
-        raise CellError(column, cells[rows[0]], int(rows[0]), rows.size - 1, advice)
-    if 2 * rows.size <= present.size:
-        advice = "its other cells are numbers; is that a mark of missing values, or a category?"
-        raise CellError(column, cells[rows[0]], int(rows[0]), rows.size - 1, advice)
-    truth = [TRUTH.get(cell.lower()) for cell in present]
-    if None not in truth:
-        return _filled(np.array(truth), missing)
-    return _filled(present, missing)
 
-
-def convert_like(
-    column: str,
-    cells: Cells,
-    missing: npt.NDArray[np.bool_],
-    categories: tuple[Any, ...],
-    decimal: str = ".",
-) -> Any:
-    """Return a column in the form of one that was read before, whose categories are known."""
-    present = cells[~missing]
-    if not categories:
-        return convert(column, cells, missing, "gaussian", decimal)
-    if all(isinstance(category, bool) for category in categories):
-        truth = [TRUTH.get(cell.lower(), cell) for cell in present]
-        return _filled(np.array(truth, dtype=object), missing)
-    if all(isinstance(category, int | float) for category in categories):
-        numbers = _numbers(present, decimal)
-        return _filled(present if numbers is None else numbers, missing)
-    return _filled(present, missing)
-
-
-def _numbers(present: Cells, decimal: str) -> Cells | None:
-    """Return cells as numbers, as integers where all are written as such, or None."""
-    if decimal != ".":
-        present = np.array([cell.replace(decimal, ".") for cell in present], dtype=object)
-    try:
-        values = present.astype(np.float64)
-    except ValueError:
-        return None
-    if any("_" in cell for cell in present):  # 1_000 is a number for Python alone
-        return None
-    if all(cell.lstrip("+-").isdecimal() for cell in present) and (np.abs(values) < 2**53).all():
-        return values.astype(np.int64)
-    return values
-
-
-def _codes(present: Cells) -> Cells:
-    """Return categories: integers where they are written as such, without leading zeros."""
-    whole = _numbers(present, ".")
-    if whole is None or whole.dtype != np.int64:
-        return present
-    as_written = np.array([str(number) for number in whole.tolist()], dtype=object)
-    return whole if np.array_equal(as_written, present) else present
-
-
-def _filled(present: Cells, missing: npt.NDArray[np.bool_]) -> Cells:
-    """Return a whole column from the cells that are there."""
-    if not missing.any():
-        return present
-    if present.dtype.kind in "if":
-        column = np.full(missing.size, np.nan)
-    else:
-        column = np.full(missing.size, None, dtype=object)
-    column[~missing] = present
-    return column
-
-
-# ---- A table from a file, its cells as they stand there -----------------------------------------
+    def __init__(self, problems: Mapping[str, Held]) -> None:
+        self.problems = dict(problems)
+        parts = (f"column {name!r} {found.problem}" for name, found in problems.items())
+        super().__init__("; ".join(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,23 +56,29 @@ class FileTable:
     frame : pandas.DataFrame
         All columns. Cells of a text file are text; those of other files have their types.
     text : bool
-        Whether the file is a text file.
+        Whether the file is a text file, or a sheet whose cells are taken as text.
     source : dict
         Where it came from: name, format, sha256 of its bytes, and how it was read.
     missing : tuple of str
         Marks of missing values, besides the usual ones.
-    decimal : str
-        What separates whole numbers from fractions in a text file.
+    numerals : Numerals or None
+        How numbers are written in a text file; None finds it out, column by column.
     notes : tuple of str
         What a person should know about how it was read.
+    labels : tuple of str
+        Columns that were added and say where rows came from.
+    decimals_before : tuple of str
+        Decimal marks of a file that was like this one, which hold where this one shows none.
     """
 
     frame: Any
     text: bool
     source: dict[str, Any]
     missing: tuple[str, ...] = ()
-    decimal: str = "."
+    numerals: Numerals | None = None
     notes: tuple[str, ...] = field(default=())
+    labels: tuple[str, ...] = ()
+    decimals_before: tuple[str, ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -267,6 +97,23 @@ class FileTable:
             for cell, empty in zip(cells.tolist(), missing.tolist(), strict=True)
         ]
 
+    def held(self, column: str, kind: str | None = None) -> Held:
+        """Return what a column holds, of a kind that may have been declared."""
+        if (column, kind) not in self._held:
+            self._held[column, kind] = self._looked_at(column, kind)
+        return self._held[column, kind]
+
+    def _looked_at(self, column: str, kind: str | None) -> Held:
+        cells, missing = self._cells(column)
+        if self.text:
+            return held(cells, missing, kind, self.numerals, self.decimals)
+        values = self._without_marks(column, missing)
+        if kind in DAYS:
+            return _days_of(values)
+        if missing.all():
+            return Held("nothing", values)
+        return Held("text", values)  # its type is known by that of the values
+
     def typed(
         self, columns: Sequence[str] | None = None, kinds: Mapping[str, str] | None = None
     ) -> Any:
@@ -282,43 +129,73 @@ class FileTable:
 
         Raises
         ------
-        CellError
-            If some cells of a column are numbers and others are not, and no kind says why.
+        ReadingError
+            If some cells of columns are numbers and others are not, and no kind says why.
         """
         kinds = kinds or {}
+        wanted = self.names if columns is None else columns
+        return _built({name: self.held(name, kinds.get(name)) for name in wanted})
 
-        def series(name: str) -> Any:
-            cells, missing = self._cells(name)
-            if self.text:
-                return convert(name, cells, missing, kinds.get(name), self.decimal)
-            return self._without_marks(name, missing)
+    def typed_like(self, columns: Columns, days: Mapping[str, str] | None = None) -> Any:
+        """Return the columns of a table that was fitted, in the form that they had then.
 
-        return self._built(self.names if columns is None else columns, series)
-
-    def typed_like(self, columns: Columns) -> Any:
-        """Return the columns of a table that was fitted, in the form that they had then."""
+        ``days`` has those that were dates, and what they were read as.
+        """
         categories = dict(zip(columns.names, columns.categories, strict=True))
         joined = {columns.names[k]: columns.declared[k] for k in columns.joined}
+        days = days or {}
 
-        def series(name: str) -> Any:
+        def like(name: str) -> Held:
+            if name in days or (self.text and name in joined):
+                return self.held(name, days.get(name) or joined[name])
             cells, missing = self._cells(name)
-            if self.text and name in joined:
-                return convert(name, cells, missing, joined[name])
             if self.text:
-                return convert_like(name, cells, missing, categories[name], self.decimal)
+                return held_like(cells, missing, categories[name], self.numerals, self.decimals)
             found = self._without_marks(name, missing)
             if categories[name] and all(isinstance(value, str) for value in categories[name]):
                 words = [None if no else _word(v) for v, no in zip(found, missing, strict=True)]
-                return np.array(words, dtype=object)
-            return found
+                return Held("text", np.array(words, dtype=object))
+            return Held("text", found)
 
-        return self._built(list(columns.given), series)
+        return _built({name: like(name) for name in columns.given})
 
-    def _built(self, columns: Iterable[str], series: Any) -> Any:
-        return import_module("pandas").DataFrame({name: series(name) for name in columns})
+    @cached_property
+    def decimals(self) -> set[str]:
+        """The decimal marks that cells of any column show, or those of a file before."""
+        if not self.text or self.numerals is not None:
+            return set() if self.numerals is None else {self.numerals.decimal}
+
+        def shown(name: str) -> Iterable[Evidence]:
+            cells, missing = self._cells(name)
+            present = cells[~missing]
+            if PLAIN.values(present) is None:
+                found = Evidence.of(present)
+                if 2 * found.n_numbers >= present.size:  # words may hold marks of any kind
+                    yield found
+                return
+            point = (cell for cell in present if "." in cell and shown_by(cell)[0] == "point")
+            yield Evidence.of(itertools.islice(point, 1))
+
+        found = written_in(evidence for name in self.names for evidence in shown(name))
+        if found or any("." in cell for name in self.names for cell in self._cells(name)[0]):
+            return found  # points without commas are decimal, whatever they were before
+        return set(self.decimals_before)
+
+    @cached_property
+    def _held(self) -> dict[tuple[str, str | None], Held]:
+        return {}
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[Cells, npt.NDArray[np.bool_]]]:
+        return {}
 
     def _cells(self, column: str) -> tuple[Cells, npt.NDArray[np.bool_]]:
         """Return the cells of a column, and which of them are missing."""
+        if column not in self._known:
+            self._known[column] = self._looked_up(column)
+        return self._known[column]
+
+    def _looked_up(self, column: str) -> tuple[Cells, npt.NDArray[np.bool_]]:
         values = self.frame[column]
         if self.text:
             cells = np.array([cell.strip() for cell in values], dtype=object)
@@ -334,6 +211,27 @@ class FileTable:
         """Return a column of a typed file, its marks of missing values removed."""
         values = self.frame[column].reset_index(drop=True)
         return values.mask(missing) if self.missing and missing.any() else values
+
+
+def _built(columns: Mapping[str, Held]) -> Any:
+    """Return columns as a data frame; raise what is wrong with all of them together."""
+    problems = {name: found for name, found in columns.items() if found.problem is not None}
+    if problems:
+        raise ReadingError(problems)
+    return load_pandas().DataFrame({name: found.values for name, found in columns.items()})
+
+
+def _days_of(values: Any) -> Held:
+    """Return dates of a typed file as days since 1970."""
+    types = load_pandas().api.types
+    notes = ("dates, as days since 1970-01-01",)
+    if types.is_timedelta64_dtype(values.dtype):
+        return Held("real", values.dt.total_seconds().to_numpy() / 86_400.0, ("spans, as days",))
+    if not types.is_datetime64_any_dtype(values.dtype):
+        return Held("text", values, (), "holds no dates", (("kind", "drop"),))
+    days = load_pandas().to_datetime(values, utc=True).dt.tz_localize(None)
+    elapsed = days - load_pandas().Timestamp("1970-01-01")
+    return Held("real", elapsed.dt.total_seconds().to_numpy() / 86_400.0, notes)
 
 
 def _in(cell: Any, marks: set[Any]) -> bool:

@@ -1,39 +1,30 @@
-"""Tables read whole: from text with delimiters, Parquet or npy, also compressed, and folders.
-
-Their columns are named as people name them: by name, position, range or pattern.
-"""
+"""Tables read whole: text with delimiters, spreadsheets, Parquet, Feather or npy, and folders."""
 
 from __future__ import annotations
 
 import bz2
-import csv
-import difflib
 import gzip
 import hashlib
 import io
 import lzma
 import os
-import re
 import zipfile
-from collections import Counter
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sticktree.data.sources.file_table import (
-    WHITESPACE,
-    FileTable,
-    find_delimiter,
-    names_in_first_row,
-)
+from sticktree.data.sources.file_table import FileTable
 from sticktree.data.sources.formats import ENDINGS, is_zarr, open_table
+from sticktree.data.sources.naming import distinct
+from sticktree.data.sources.numerals import THOUSANDS, Numerals
+from sticktree.data.sources.text import decoded, find_delimiter, laid_out, rows_of_text
 from sticktree.errors import ParameterError
+from sticktree.optional import load_pandas
 
-FORMATS = ("csv", "tsv", "parquet", "npy")
 SUFFIXES = {
     ".csv": "csv",
     ".txt": "csv",
@@ -41,11 +32,19 @@ SUFFIXES = {
     ".data": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".xls": "xls",
+    ".ods": "ods",
     ".parquet": "parquet",
     ".pq": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
     ".npy": "npy",
 }
-MOST_SHOWN = 10  # columns in the message that there is no such column
+FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
+SHEETS = ("xlsx", "xls", "ods")
+OF_TEXT = ("delimiter", "decimal", "thousands", "header", "encoding")  # options of reading
 PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 
@@ -60,7 +59,7 @@ def read_file(path: str | os.PathLike[str], **options: Any) -> FileTable:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "flowers.csv"
     ...     _ = path.write_text("name;length\n007;1,5\n008;NA\n")
-    ...     table = read_file(path, decimal=",")
+    ...     table = read_file(path)
     >>> table.words("name")
     ['007', '008']
     >>> table.typed(["length"])["length"].tolist()
@@ -76,10 +75,12 @@ def read_bytes(
     *,
     format: str | None = None,
     delimiter: str | None = None,
-    decimal: str = ".",
+    decimal: str | None = None,
+    thousands: str | None = None,
     header: bool | None = None,
     missing: Sequence[str] = (),
     encoding: str | None = None,
+    sheet: Sequence[str] = (),
 ) -> FileTable:
     """Read a table from the bytes of a file.
 
@@ -89,19 +90,24 @@ def read_bytes(
         What is in the file.
     name : str
         Its name, whose ending says the format; it may end in .gz, .bz2, .xz or .zip as well.
-    format : {"csv", "tsv", "parquet", "npy"} or None, default=None
+    format : {"csv", "tsv", "xlsx", "xls", "ods", "parquet", "feather", "npy"} or None, default=None
         The format, if the name does not end in one.
     delimiter : str or None, default=None
         What separates cells; "whitespace" is any run of spaces. None finds it in the first lines.
-    decimal : str, default="."
-        What separates whole numbers from fractions.
+    decimal, thousands : str or None, default=None
+        What separates whole numbers from fractions, and thousands from each other. None finds both
+        out from the cells of every column.
     header : bool or None, default=None
         Whether the first row has the names of the columns. None takes it so unless that row has
-        numbers only.
+        numbers only, and looks for a second row of units as well.
     missing : sequence of str
         Marks of missing values, besides empty cells, NA, NaN, null and their like.
     encoding : str or None, default=None
-        How text is coded; None is UTF-8, or UTF-16 if the file begins with its mark.
+        How text is coded; None is UTF-8 or what the file begins with, and cp1252 for lines that
+        are not.
+    sheet : sequence of str
+        Names of sheets of a spreadsheet, or their positions; the rows of several are stacked. None
+        is needed if only one has rows.
     """
     source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
     content, inner = _unpacked(content, name)
@@ -117,25 +123,43 @@ def read_bytes(
             )
     elif format not in FORMATS:
         raise ParameterError("format", format, f"one of {', '.join(FORMATS)}")
+    if sheet and format not in SHEETS:
+        expected = f"left out for {name}, which is no spreadsheet"
+        raise ParameterError("sheet", sheet, expected, shown=", ".join(sheet))
     load_pandas()
     source["format"] = format
-    if format == "parquet":
-        table = FileTable(_parquet(content, name), False, source, tuple(missing))
+    marks = tuple(missing)
+    if format in ("parquet", "feather"):
+        table = FileTable(_arrow(content, name, format), False, source, marks)
     elif format == "npy":
-        table = FileTable(_npy(content, name), False, source, tuple(missing))
+        table = FileTable(_npy(content, name), False, source, marks)
+    elif format in SHEETS:
+        table = _sheets(content, name, source, sheet, header, marks)
     else:
-        table = _text(
-            _decoded(content, name, encoding),
-            name,
-            source,
-            "\t" if format == "tsv" and delimiter is None else delimiter,
-            decimal,
-            header,
-            tuple(missing),
-        )
+        delimiter = "\t" if format == "tsv" and delimiter is None else delimiter
+        table = _text(content, name, source, delimiter, header, encoding, marks)
+        numerals = _numerals(decimal, thousands, table.source["delimiter"])
+        source |= {"decimal": decimal, "thousands": thousands}
+        table = replace(table, numerals=numerals)
     if not len(table):
         raise ValueError(f"{name} has no rows")
     return table
+
+
+def _numerals(decimal: str | None, thousands: str | None, delimiter: str) -> Numerals | None:
+    """Return how numbers are written, as far as that is given."""
+    if decimal is not None and (len(decimal) != 1 or decimal == delimiter):
+        expected = f"one character other than the delimiter {delimiter!r}"
+        raise ParameterError("decimal", decimal, expected)
+    if thousands is not None and thousands not in THOUSANDS:
+        raise ParameterError("thousands", thousands, "a comma, a point, a space or an apostrophe")
+    if decimal is None and thousands is None:
+        return None
+    if decimal is None:
+        decimal = "," if thousands == "." else "."
+    if decimal == thousands:
+        raise ParameterError("thousands", thousands, f"other than the decimal mark {decimal!r}")
+    return Numerals(decimal, thousands or "")
 
 
 def _unpacked(content: bytes, name: str) -> tuple[bytes, str]:
@@ -155,90 +179,60 @@ def _unpacked(content: bytes, name: str) -> tuple[bytes, str]:
     return content, name
 
 
-def _decoded(content: bytes, name: str, encoding: str | None) -> str:
-    if encoding is None:
-        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise ParameterError(
-            "encoding",
-            encoding,
-            f"that of {name}",
-            "older files are often in latin-1 or cp1252",
-            shown=f"{error.encoding}, by which byte {error.start} cannot be read",
-        ) from None
-    except LookupError:
-        raise ParameterError("encoding", encoding, "one that Python knows") from None
-
-
 def _text(
-    text: str,
+    content: bytes,
     name: str,
     source: dict[str, Any],
     delimiter: str | None,
-    decimal: str,
     header: bool | None,
+    encoding: str | None,
     missing: tuple[str, ...],
 ) -> FileTable:
-    pandas = load_pandas()
+    text, encoding, notes = decoded(content, name, encoding)
     if not text.strip():
         raise ValueError(f"{name} is empty")
     if delimiter is None:
         delimiter = find_delimiter(text)
-    if len(decimal) != 1 or decimal == delimiter:
-        expected = f"one character other than the delimiter {delimiter!r}"
-        raise ParameterError("decimal", decimal, expected)
-    try:
-        frame = pandas.read_csv(
-            io.StringIO(text),
-            sep=r"\s+" if delimiter == WHITESPACE else delimiter,
-            header=None,
-            dtype=object,
-            keep_default_na=False,
-            na_filter=False,
-            index_col=False,
-        )
-    except ValueError as error:  # pandas' ParserError is one
-        words = str(error).strip().removeprefix("Error tokenizing data. C error: ")
-        raise ValueError(
-            f"{name} cannot be read as a table with {_spoken(delimiter)}: {words}"
-        ) from None
-    frame = frame.fillna("")
-    notes = []
-    first = [str(cell) for cell in frame.iloc[0]]
-    named = names_in_first_row(first) if header is None else header
-    if named:
-        names = distinct([cell.strip() for cell in first])
-        renamed = [new for new, old in zip(names, first, strict=True) if new != old.strip()]
-        frame = frame.iloc[1:].reset_index(drop=True)
-        if renamed:
-            shown = ", ".join(map(repr, renamed))
-            notes.append(f"columns without a name of their own are called {shown}")
-    else:
-        names = [f"x{k}" for k in range(frame.shape[1])]
-        if header is None:
-            notes.append(
-                "the first row has numbers only and is taken as data; the columns are called "
-                f"{names[0]} to {names[-1]}"
-            )
-    frame.columns = pandas.Index(names)
-    source |= {"delimiter": delimiter, "decimal": decimal, "header": named}
-    return FileTable(frame, True, source, missing, decimal, tuple(notes))
+    first, frame, above = rows_of_text(text, name, delimiter)
+    found = laid_out(first, frame, header, [*notes, *above])
+    source |= {"delimiter": delimiter, "header": found.header, "encoding": encoding}
+    if found.units is not None:
+        source["units"] = list(found.units)
+    return FileTable(found.frame, True, source, missing, notes=found.notes)
 
 
-def _parquet(content: bytes, name: str) -> Any:
+def _sheets(
+    content: bytes,
+    name: str,
+    source: dict[str, Any],
+    sheets: Sequence[str],
+    header: bool | None,
+    missing: tuple[str, ...],
+) -> FileTable:
+    from sticktree.data.sources.sheets import read_sheets
+
+    found, read, by = read_sheets(content, name, sheets, header)
+    source |= {"sheets": read, "header": found.header}
+    labels = () if by is None else (by,)
+    return FileTable(found.frame, True, source, missing, notes=found.notes, labels=labels)
+
+
+def _arrow(content: bytes, name: str, format: str) -> Any:
     pandas = load_pandas()
+    spoken = format.capitalize()
     try:
-        import_module("pyarrow.parquet")
+        import_module(f"pyarrow.{format}")
     except ImportError:
         raise ImportError(
-            "to read Parquet files, install pyarrow: pip install 'sticktree[frames,parquet]'"
+            f"to read {spoken} files, install pyarrow: pip install 'sticktree[frames,parquet]'"
         ) from None
     try:
-        frame = pandas.read_parquet(io.BytesIO(content), engine="pyarrow")
+        if format == "feather":
+            frame = pandas.read_feather(io.BytesIO(content))
+        else:
+            frame = pandas.read_parquet(io.BytesIO(content), engine="pyarrow")
     except (ValueError, OSError) as error:
-        raise ValueError(f"{name} is not a Parquet file: {error}") from None
+        raise ValueError(f"{name} is not a {spoken} file: {error}") from None
     frame = frame.reset_index(drop=frame.index.name is None)
     frame.columns = pandas.Index(distinct([str(column) for column in frame.columns]))
     return frame
@@ -260,21 +254,6 @@ def _npy(content: bytes, name: str) -> Any:
     if array.ndim == 1:
         array = array[:, None]
     return pandas.DataFrame(array, columns=[f"x{k}" for k in range(array.shape[1])])
-
-
-def load_pandas() -> Any:
-    """Return pandas; raise an error that says how to install it if it is missing."""
-    try:
-        return import_module("pandas")
-    except ImportError:
-        raise ImportError(
-            "to read tables from files, install pandas: pip install 'sticktree[frames]'"
-        ) from None
-
-
-def _spoken(delimiter: str) -> str:
-    names = {"\t": "tabs", ",": "commas", ";": "semicolons", " ": "spaces"}
-    return f"{names.get(delimiter, delimiter)} between its cells"
 
 
 # ---- Tables in folders: arrays of zarr, and Parquet files side by side --------------------------
@@ -320,99 +299,3 @@ def content_hash(path: Path) -> str:
             while piece := content.read(PIECE):
                 found.update(piece)
     return found.hexdigest()
-
-
-def split_list(text: str) -> list[str]:
-    """Split a list at its commas; quotes keep a comma inside a name.
-
-    Examples
-    --------
-    >>> from sticktree.data.sources.files import split_list
-    >>> split_list('a,"b,c",2-4')
-    ['a', 'b,c', '2-4']
-    """
-    rows = list(csv.reader([text], skipinitialspace=True))
-    return [part for row in rows for part in row if part.strip()]
-
-
-def pick_columns(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return the columns that are asked for, in the order of the table.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns of the table.
-    wanted : sequence of str
-        Each a name, a position from 0, a range of positions such as "2-5" or "2-", or a pattern
-        such as "gene*". Names come first: a column called "3" is not the fourth.
-
-    Examples
-    --------
-    >>> from sticktree.data.sources.files import pick_columns
-    >>> pick_columns(["id", "x0", "x1", "y"], ["x*", "3"])
-    ['x0', 'x1', 'y']
-    """
-    found: set[int] = set()
-    for word in wanted:
-        found.update(_positions(names, word))
-    return [names[k] for k in sorted(found)]
-
-
-def pick_column(names: Sequence[str], wanted: str) -> str:
-    """Return one column, given by its name or position."""
-    if wanted in names:
-        return wanted
-    if wanted.isdecimal() and int(wanted) < len(names):
-        return names[int(wanted)]
-    raise ValueError(_unknown(names, wanted))
-
-
-def distinct(names: Sequence[str]) -> list[str]:
-    """Return names that are all different: a, a.1, a.2, as pandas has them; none stays empty.
-
-    Examples
-    --------
-    >>> from sticktree.data.sources.files import distinct
-    >>> distinct(["a", "a", "", "a.1"])
-    ['a', 'a.2', 'Unnamed: 2', 'a.1']
-    """
-    names = [name if name.strip() else f"Unnamed: {k}" for k, name in enumerate(names)]
-    taken, seen = set(names), Counter[str]()
-    result = []
-    for name in names:
-        new = name
-        while seen[name] and new in taken:
-            new = f"{name}.{seen[name]}"
-            seen[name] += new in taken
-        seen[name] += 1
-        taken.add(new)
-        result.append(new)
-    return result
-
-
-def _positions(names: Sequence[str], word: str) -> list[int]:
-    if word in names:
-        return [names.index(word)]
-    if word.isdecimal() and int(word) < len(names):
-        return [int(word)]
-    span = re.fullmatch(r"(\d+)\s*-\s*(\d*)", word)
-    if span:
-        first, last = int(span[1]), int(span[2] or len(names) - 1)
-        if first <= last < len(names):
-            return list(range(first, last + 1))
-    matching = [k for k, name in enumerate(names) if fnmatchcase(name, word)]
-    if matching:
-        return matching
-    raise ValueError(_unknown(names, word))
-
-
-def _unknown(names: Sequence[str], word: str) -> str:
-    near = difflib.get_close_matches(word, names, 1, 0.6)
-    lower = {name.lower(): name for name in names}
-    guess = near[0] if near else lower.get(word.lower())
-    if guess is not None:
-        return f"there is no column {word!r}; did you mean {guess!r}?"
-    if re.fullmatch(r"\d+(\s*-\s*\d*)?", word):
-        return f"there is no column {word!r}: positions are 0 to {len(names) - 1}"
-    shown = ", ".join(map(repr, names[:MOST_SHOWN])) + ", …" * (len(names) > MOST_SHOWN)
-    return f"there is no column {word!r}; the columns are {shown}"

@@ -16,6 +16,7 @@ from sticktree.engine.chain import Move
 from sticktree.engine.common.links import LEAVES
 from sticktree.engine.common.sampler import Snapshot
 from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.factor import inverse_of, whitened
 from sticktree.engine.shared.noise import SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.seats import take_sums
@@ -43,7 +44,7 @@ class SharedBulkChain(SharedNoise, BulkChain):
         return self.grids[1].value(sums)
 
     def _take_over(self, chain: Chain, number: npt.NDArray[np.uint64]) -> None:
-        self.words, self.factor = chain.words, chain.factor
+        self.words, self.factor, self.rates = chain.words, chain.factor, chain.rates
         tree = chain.tree()
         self.state = self._new_state(max(self.room, 2 * tree.n_nodes))
         self.state.scalars[:] = chain.state.scalars
@@ -93,10 +94,11 @@ class SharedBulkChain(SharedNoise, BulkChain):
 
     def transform(self) -> FloatArray:
         """Return T, by which rows are brought into the coordinates of the leaves."""
-        return np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
+        inverse = inverse_of(self.factor)
+        return np.diag(inverse[0]) if self.factor.ndim == 1 else inverse
 
     def _in_coordinates(self, sums: Sums) -> Sums:
-        return sums._replace(total=np.ascontiguousarray(sums.total @ self.transform().T))
+        return sums._replace(total=np.ascontiguousarray(whitened(sums.total, self.factor)))
 
     def _law(self) -> SharedLaw:
         return SharedLaw(float(self.state.levels["scale"][-1]), float(self.state.scalars[NOISE]))
@@ -148,11 +150,11 @@ class SharedBulkChain(SharedNoise, BulkChain):
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the rows."""
         slots = self.state.leaves[: self.state.sizes[LEAVES]].copy()
-        kept = {"slots": slots, "factor": self.factor.copy(), "products": self._products.copy()}
-        return super().snapshot() | kept
+        return super().snapshot() | {"slots": slots, "products": self._products.copy()}
 
     def _load(self, snapshot: Snapshot) -> None:
-        self.factor, self._products = snapshot["factor"].copy(), snapshot["products"].copy()
+        self._load_noise(snapshot)
+        self._products = snapshot["products"].copy()
         super()._load(snapshot)
         self.state.leaves[: snapshot["slots"].size] = snapshot["slots"]
         set_scales(self.state)

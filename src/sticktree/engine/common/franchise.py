@@ -261,6 +261,22 @@ def count_groups(state: GroupedState) -> None:
             node = state.nodes[node].parent
 
 
+def divide_sticks(state: GroupedState) -> None:
+    """Let all shared sticks be what is expected of them where every datum has its own table."""
+    d, alpha, depth = state.scalars[DISCOUNT], state.levels["alpha"], last_level(state)
+    for node in state.order[: state.sizes[ALIVE]]:
+        n, level, above = (int(state.nodes[name][node]) for name in ("n", "level", "parent"))
+        if node != ROOT:
+            top = int(state.nodes["level"][above])
+            state.stick[node, top] = (n - d) / (state.nodes["n"][above] + alpha[top])
+            for at in range(top + 1, level):
+                state.stick[node, at] = (n - d) / (n + alpha[at])
+                state.rest[node, at] = max((alpha[at] + d) / (n + alpha[at]), LEAST)
+        if level < depth:
+            left = alpha[level] + d * int(state.nodes["n_children"][node])
+            state.rest[node, level] = max(left / (n + alpha[level]), LEAST)
+
+
 def log_gamma_prior(gamma: float, scale: float) -> float:
     """Return the log density of γ."""
     return math.log(scale) - 2.0 * math.log(scale + gamma)

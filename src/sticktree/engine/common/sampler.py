@@ -9,7 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
-from sticktree.engine.common.franchise import log_gamma_prior, log_grouped_tree
+from sticktree.engine.common.franchise import (
+    count_groups,
+    divide_sticks,
+    log_gamma_prior,
+    log_grouped_tree,
+)
 from sticktree.engine.common.groups import GroupedState
 from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, TreeState, list_nodes
 from sticktree.engine.common.priors import log_beta, log_gamma
@@ -173,10 +178,16 @@ class Sampler:
         assert groups is not None
         return groups.concentration is None, groups.scale
 
-    def _start_groups(self) -> None:
+    def _fix_gamma(self) -> None:
         """Let γ be what it is fixed at, if it is."""
         if self.model.groups is not None and self.model.groups.concentration is not None:
             self.state.gamma[0] = self.model.groups.concentration
+
+    def _seat_groups(self) -> None:
+        """Let the data of groups be where a tree that was loaded has them, if there are groups."""
+        if self.grouped:
+            count_groups(self.state)
+            divide_sticks(self.state)
 
 
 def tree_of(state: TreeState) -> Tree:

@@ -10,12 +10,14 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move
 from sticktree.engine.common.random import random_state
+from sticktree.engine.common.start import find_start
 from sticktree.engine.own.collapsed import collapsed_sweep
-from sticktree.engine.own.covariances import impute
+from sticktree.engine.own.covariances import covariance_sweep, impute
 from sticktree.engine.own.datum import move_data
-from sticktree.engine.own.densities import leave_one_out, recount
+from sticktree.engine.own.densities import leave_one_out, load_tree, recount
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.layout import empty_state, layout_of
+from sticktree.engine.own.nodes import node_sweep
 from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_leaves import split_merge_sweep
@@ -23,8 +25,13 @@ from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import (
     FORM,
     FULL,
+    LOG_PSI,
+    SCALE,
+    SHAPE,
 )
 from sticktree.model import Model
+
+FIRST_ROUNDS = 3  # in which φ is drawn from the bottom of a new tree to its root
 
 
 class ColumnsChain(OwnNoise):
@@ -46,16 +53,43 @@ class ColumnsChain(OwnNoise):
     def __init__(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self._begin(data, model, rng)
         self.words = random_state(rng)
-        if self.gaps is not None:
-            self.state.data[self.gaps] = rng.standard_normal(int(self.gaps.sum()))
-        settle(self.state)
-        move_data(self.state, rng.permutation(data.shape[0]), self.words)
+        if self.layout.is_gaussian.all():
+            self._start_from_clusters()
+        else:
+            if self.gaps is not None:
+                self.state.data[self.gaps] = rng.standard_normal(int(self.gaps.sum()))
+            settle(self.state)
+            move_data(self.state, rng.permutation(data.shape[0]), self.words)
         self.effort = Effort(self.size)
+
+    def _start_from_clusters(self) -> None:
+        """Start where `find_start` says; φ and the noise are about as its clusters have them."""
+        state, full = self.state, self.state.sizes[FORM] == FULL
+        start = find_start(self.raw, self.model.depth, self.model.covariance_type, self.rng)
+        if self.gaps is not None:
+            state.data[self.gaps] = start.data[self.gaps]
+        # The mean of the noise is a b/(a − 1), or Ψ/(2a − 2).
+        excess = np.maximum(state.hyper[SHAPE] - 1.0, 0.5)
+        learned = self.layout.hyper_deviation[SCALE] > 0.0
+        if full:
+            state.psi[:] = 2.0 * excess[0] * start.covariance
+            state.scalars[LOG_PSI] = np.linalg.slogdet(state.psi)[1]
+        else:
+            state.hyper[SCALE, learned] = (start.covariance * excess / state.hyper[SHAPE])[learned]
+        tree = start.tree
+        load_tree(state, tree.parent, tree.level, tree.leaf)
+        self._seat_groups()
+        recount(state)
+        for _ in range(FIRST_ROUNDS):
+            node_sweep(state, self.words)
+            if full:
+                covariance_sweep(state, self.words, self.model.psi)
+                settle(state)
 
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
         self.state = empty_state(data, model)
-        self._start_groups()
+        self._fix_gamma()
         self.layout = layout_of(model, data.shape[1])
         self.gaps: npt.NDArray[np.bool_] | None = None
         if self.state.sizes[FORM] == FULL:

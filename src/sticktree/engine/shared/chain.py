@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,18 @@ from sticktree.checks import FloatArray
 from sticktree.engine.chain import Effort, Move
 from sticktree.engine.common.links import LEAVES
 from sticktree.engine.common.random import random_state
-from sticktree.engine.shared.datum import by_group, datum_sweep, move_data
+from sticktree.engine.common.start import find_start
+from sticktree.engine.shared.datum import datum_sweep
+from sticktree.engine.shared.factor import coloured, inverse_of, whitened
 from sticktree.engine.shared.missing import Gaps, impute, reseat
 from sticktree.engine.shared.mixture import leave_one_out
-from sticktree.engine.shared.noise import FIRST_VARIANCE, SharedNoise
+from sticktree.engine.shared.noise import SharedNoise
 from sticktree.engine.shared.regraft import regraft_sweep
 from sticktree.engine.shared.scales import add_squares
 from sticktree.engine.shared.seats import settle_data
 from sticktree.engine.shared.split_leaves import split_merge_sweep
 from sticktree.engine.shared.split_nodes import node_split_sweep
-from sticktree.engine.shared.state import empty_state
+from sticktree.engine.shared.state import empty_state, load_tree
 from sticktree.model import Model
 
 MOST_RESEATED = 100  # rows with missing entries that choose their place by what is observed
@@ -48,22 +49,28 @@ class Chain(SharedNoise):
         self.rng = rng
         self.words = random_state(rng)
         self._keep(data)
+        start = find_start(data, model.depth, model.covariance_type, rng)
         if self.gaps.row.size:
-            # Only the first row in the tree starts from these; see `_seat_all`.
-            self.raw[self.missing] = rng.standard_normal(self.gaps.column.size)
-        self.factor = math.sqrt(FIRST_VARIANCE) * np.eye(data.shape[1])  # A, Σ = A Aᵀ
+            self.raw[self.missing] = start.data[self.missing]
+        within = start.covariance
+        root = np.linalg.cholesky(within) if within.ndim == 2 else np.sqrt(within)
+        self.factor = np.asarray(root, dtype=np.float64)
+        self.rates = self._first_rates()
         self.state = empty_state(
-            self.raw / math.sqrt(FIRST_VARIANCE),
+            whitened(self.raw, self.factor),
             model.shape,
-            model.first_scales(FIRST_VARIANCE),
+            model.first_scales(start.between),
             1.0 if model.concentration is None else model.concentration,
             0.1 if model.discount is None else model.discount,
             model.noise,
             model.less_discount,
             group=None if model.groups is None else model.groups.of_row,
         )
-        self._start_groups()
-        self._seat_all()
+        tree = start.tree.compressed()
+        load_tree(self.state, tree.parent, tree.level, tree.leaf)
+        self._fix_gamma()
+        self._seat_groups()
+        settle_data(self.state)
         self.effort = Effort(self.size)
 
     def _keep(self, data: FloatArray) -> None:
@@ -82,32 +89,16 @@ class Chain(SharedNoise):
     def _imputed(self) -> dict[str, npt.NDArray[Any]]:
         return {"imputed": self.raw[self.missing]} if self.gaps.row.size else {}
 
-    def _seat_all(self) -> None:
-        """Let all data come in: whole rows first, so that the others find where they belong."""
-        order, gaps = self.rng.permutation(self.raw.shape[0]), self.gaps
-        whole = order[~np.isin(order, gaps.row)]
-        if not whole.size:
-            whole = order[:1]
-        move_data(self.state, by_group(self.state, whole), self.words)
-        which = np.searchsorted(gaps.row, order[~np.isin(order, whole)])
-        if which.size:
-            reseat(self.state, gaps, self._inverse(), which, self.words)
-            self._take_over()
-
-    def _inverse(self) -> FloatArray:
-        return np.asarray(np.linalg.inv(self.factor), dtype=np.float64)
-
     def _take_over(self) -> None:
         """Take the missing entries that the state has now over into the data."""
         rows = self.gaps.row
-        completed = self.state.data[rows] @ self.factor.T
+        completed = coloured(self.state.data[rows], self.factor)
         self.raw[self.missing] = completed[self.missing[rows]]
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
         """Return all that it takes to go on with the identical draws, but the data."""
         leaves = self.state.leaves[: self.state.sizes[LEAVES]].copy()
-        kept = {"leaves": leaves, "factor": self.factor.copy()}
-        return super().snapshot() | kept | self._imputed()
+        return super().snapshot() | {"leaves": leaves} | self._imputed()
 
     @classmethod
     def restored(
@@ -123,10 +114,10 @@ class Chain(SharedNoise):
         chain._keep(data)
         if chain.gaps.row.size:
             chain.raw[chain.missing] = snapshot["imputed"]
-        chain.factor, shape = snapshot["factor"].copy(), np.ones(model.depth)
+        chain._load_noise(snapshot)
+        ones = np.ones(model.depth + 1)
         group = None if model.groups is None else model.groups.of_row
-        scales = np.ones(model.depth + 1)
-        chain.state = empty_state(chain.raw, shape, scales, 1.0, 0.0, model.noise, group=group)
+        chain.state = empty_state(chain.raw, ones[1:], ones, 1.0, 0.0, model.noise, group=group)
         chain.state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
         chain._load(snapshot)
         chain._whiten()
@@ -150,7 +141,7 @@ class Chain(SharedNoise):
     def _move_missing(self, count: int) -> int:
         """Redraw all missing entries, and the places of some rows; return how many changed."""
         state, gaps = self.state, self.gaps
-        inverse, moved = self._inverse(), 0
+        inverse, moved = inverse_of(self.factor), 0
         if count:
             which = self.rng.permutation(gaps.row.size)[:count]
             moved = reseat(state, gaps, inverse, which, self.words)
@@ -167,12 +158,8 @@ class Chain(SharedNoise):
 
     def _whiten(self) -> None:
         """Bring the data, and all that depends on them, into the coordinates of the current Σ."""
-        state = self.state
-        if self.model.covariance_type == "full":
-            np.matmul(self.raw, np.linalg.inv(self.factor).T, out=state.data)
-        else:
-            np.divide(self.raw, np.diag(self.factor), out=state.data)
-        settle_data(state)
+        self.state.data[:] = whitened(self.raw, self.factor)
+        settle_data(self.state)
 
     def leave_one_out(self) -> FloatArray:
         """Return log p(y_i | all other data, tree without y_i, v, Σ) for every i.

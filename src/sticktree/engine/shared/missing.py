@@ -8,6 +8,9 @@ an orthonormal basis Q of these directions, A⁻¹ of the missing columns is Q R
                                      units it is that density over |A| |R|,
     what is missing    Qᵀ y          is N(Qᵀ m_k, s_k I), whatever is observed.
 
+Where A is diagonal these directions are the missing coordinates themselves. Its inverse then comes
+as one row, and no basis is made.
+
 *Imputing* draws the missing entries of a row given all other rows and its place. Its
 leaf has M and W with the row; without it (see datum.py) the row is N(M′, W′ + r) with
 
@@ -57,15 +60,24 @@ class Gaps(NamedTuple):
 
 
 @linked
-def free_directions(
-    gaps: Gaps, k: int, inverse: FloatArray, basis: FloatArray
-) -> tuple[int, float]:
-    """Put Q, transposed, into ``basis``; return the number of directions and log |R|.
+def room_for_basis(inverse: FloatArray) -> FloatArray:
+    """Return room for a basis; none is needed where whitening does not mix columns."""
+    size = 0 if inverse.shape[0] == 1 else inverse.shape[0]
+    return np.empty((size, size))
+
+
+@linked
+def free_directions(gaps: Gaps, k: int, inverse: FloatArray, basis: FloatArray) -> float:
+    """Put Q, transposed, into ``basis``, if there is room; return log |R|.
 
     This is Gram and Schmidt's; a second pass takes away what rounding leaves.
     """
-    size, log_volume = 0, 0.0
-    for at in range(gaps.start[k], gaps.start[k + 1]):
+    log_volume = 0.0
+    if basis.shape[0] == 0:
+        for at in range(gaps.start[k], gaps.start[k + 1]):
+            log_volume += math.log(abs(inverse[0, gaps.column[at]]))
+        return log_volume
+    for size, at in enumerate(range(gaps.start[k], gaps.start[k + 1])):
         for d in range(inverse.shape[0]):
             basis[size, d] = inverse[d, gaps.column[at]]
         for _ in range(2):
@@ -77,8 +89,7 @@ def free_directions(
             for d in range(inverse.shape[0]):
                 basis[size, d] /= math.sqrt(square)
             log_volume += 0.5 * math.log(square)
-        size += 1
-    return size, log_volume
+    return log_volume
 
 
 @linked
@@ -93,19 +104,24 @@ def _remove(vector: FloatArray, direction: FloatArray) -> None:
 
 @linked
 def weigh_observed(
-    mixture: Mixture, y: FloatArray, basis: FloatArray, size: int, weight: FloatArray
+    mixture: Mixture, y: FloatArray, gaps: Gaps, k: int, basis: FloatArray, weight: FloatArray
 ) -> float:
     """Put weight × density of what is observed of ``y``, for each component, into ``weight``.
 
     The largest is 1; return its logarithm, up to powers of 2π.
     """
     dimension, largest = y.size, -math.inf
+    size = gaps.start[k + 1] - gaps.start[k]
     rest = np.empty(dimension)
     for c in range(weight.size):
         for d in range(dimension):
             rest[d] = y[d] - mixture.mean[c, d]
-        for j in range(size):
-            _remove(rest, basis[j])
+        if basis.shape[0] == 0:
+            for at in range(gaps.start[k], gaps.start[k + 1]):
+                rest[gaps.column[at]] = 0.0
+        else:
+            for j in range(size):
+                _remove(rest, basis[j])
         square = 0.0
         for d in range(dimension):
             square += rest[d] ** 2
@@ -130,12 +146,13 @@ def observed_log_density(
     entries has 0.
     """
     n_rows, dimension = y.shape
-    basis, weight = np.empty((dimension, dimension)), np.empty(mixture.weight.size)
+    basis, weight = room_for_basis(inverse), np.empty(mixture.weight.size)
     out = np.empty(n_rows)
     for k in range(n_rows):
-        size, log_volume = free_directions(gaps, k, inverse, basis)
-        largest = weigh_observed(mixture, y[k], basis, size, weight)
-        constant = 0.5 * (dimension - size) * math.log(2.0 * math.pi)
+        log_volume = free_directions(gaps, k, inverse, basis)
+        largest = weigh_observed(mixture, y[k], gaps, k, basis, weight)
+        there = dimension - (gaps.start[k + 1] - gaps.start[k])
+        constant = 0.5 * there * math.log(2.0 * math.pi)
         out[k] = largest + math.log(weight.sum()) - constant - log_volume
     return out
 
@@ -145,11 +162,11 @@ def observed_responsibilities(
     mixture: Mixture, y: FloatArray, gaps: Gaps, inverse: FloatArray
 ) -> FloatArray:
     """Return the probability that each row, all of which have gaps, comes from each component."""
-    n_rows, dimension = y.shape
-    basis, out = np.empty((dimension, dimension)), np.empty((n_rows, mixture.weight.size))
+    n_rows = y.shape[0]
+    basis, out = room_for_basis(inverse), np.empty((n_rows, mixture.weight.size))
     for k in range(n_rows):
-        size, _ = free_directions(gaps, k, inverse, basis)
-        weigh_observed(mixture, y[k], basis, size, out[k])
+        free_directions(gaps, k, inverse, basis)
+        weigh_observed(mixture, y[k], gaps, k, basis, out[k])
         out[k] /= out[k].sum()
     return out
 
@@ -157,34 +174,28 @@ def observed_responsibilities(
 @jit
 def complete(y: FloatArray, gaps: Gaps, inverse: FloatArray, target: FloatArray) -> None:
     """Move each row of ``y`` as near to its target as its missing entries allow."""
-    dimension = y.shape[1]
-    basis = np.empty((dimension, dimension))
+    basis = room_for_basis(inverse)
     for k in range(y.shape[0]):
-        size, _ = free_directions(gaps, k, inverse, basis)
-        for j in range(size):
-            step = 0.0
-            for d in range(dimension):
-                step += basis[j, d] * (target[k, d] - y[k, d])
-            for d in range(dimension):
-                y[k, d] += step * basis[j, d]
+        free_directions(gaps, k, inverse, basis)
+        _approach(y[k], gaps, k, basis, target[k], np.zeros(y.shape[1]))
 
 
 @jit
 def impute(state: State, gaps: Gaps, inverse: FloatArray, rng: RandomState) -> None:
     """Draw the missing entries of every row, one row after the other; ``inverse`` is A⁻¹."""
     dimension, r = state.data.shape[1], state.scalars[NOISE]
-    basis, target = np.empty((dimension, dimension)), np.empty(dimension)
+    basis, target = room_for_basis(inverse), np.empty(dimension)
     for k in range(gaps.row.size):
         i = gaps.row[k]
         leaf = state.leaf[i]
-        size, _ = free_directions(gaps, k, inverse, basis)
+        free_directions(gaps, k, inverse, basis)
         locate(state, leaf)
         lack = 1.0 / (r - state.nodes[leaf].variance)
         for d in range(dimension):
             y = state.data[i, d]
             target[d] = y + (state.mean[leaf, d] - y) * r * lack
             state.total[leaf, d] -= y
-        _draw(state.data[i], basis, size, target, r * math.sqrt(lack), rng)
+        _draw(state.data[i], gaps, k, basis, target, r * math.sqrt(lack), rng)
         for d in range(dimension):
             state.total[leaf, d] += state.data[i, d]
         receive_path(state, leaf)
@@ -198,21 +209,21 @@ def reseat(state: State, gaps: Gaps, inverse: FloatArray, which: Index, rng: Ran
     ``which`` are numbers in the list of gaps. Rows that are out of the tree come in; it must not
     be empty. Return how many changed their leaf.
     """
-    dimension = state.data.shape[1]
-    basis, changed = np.empty((dimension, dimension)), 0
+    basis, changed = room_for_basis(inverse), 0
     for k in which:
         i = gaps.row[k]
         if is_grouped(state):
             greet(state, state.group[i])
-        size, _ = free_directions(gaps, k, inverse, basis)
+        free_directions(gaps, k, inverse, basis)
         old = state.leaf[i]
         if old != NULL and _leave(state, i):
             old = NULL
         mixture = predictive_mixture(state)
         weight = np.empty(mixture.weight.size)
-        weigh_observed(mixture, state.data[i], basis, size, weight)
+        weigh_observed(mixture, state.data[i], gaps, k, basis, weight)
         c = _choose(weight, rng)
-        _draw(state.data[i], basis, size, mixture.mean[c], math.sqrt(mixture.variance[c]), rng)
+        spread = math.sqrt(mixture.variance[c])
+        _draw(state.data[i], gaps, k, basis, mixture.mean[c], spread, rng)
         enter(state, i, mixture.node[c], mixture.level[c], rng)
         changed += state.leaf[i] != old
         list_nodes(state)
@@ -253,16 +264,32 @@ def _choose(weight: FloatArray, rng: RandomState) -> int:
 @linked
 def _draw(
     y: FloatArray,
+    gaps: Gaps,
+    k: int,
     basis: FloatArray,
-    size: int,
     mean: FloatArray,
     spread: float,
     rng: RandomState,
 ) -> None:
-    """Draw what is missing of ``y``, which is normal along the first directions of the basis."""
-    for j in range(size):
-        step = spread * normal(rng)
-        for d in range(y.size):
-            step += basis[j, d] * (mean[d] - y[d])
-        for d in range(y.size):
-            y[d] += step * basis[j, d]
+    """Draw what is missing of ``y``, which is normal along the free directions."""
+    off = np.empty(gaps.start[k + 1] - gaps.start[k])
+    for j in range(off.size):
+        off[j] = spread * normal(rng)
+    _approach(y, gaps, k, basis, mean, off)
+
+
+@linked
+def _approach(
+    y: FloatArray, gaps: Gaps, k: int, basis: FloatArray, target: FloatArray, off: FloatArray
+) -> None:
+    """Move ``y`` along its free directions to where it is ``off`` from a target in each."""
+    for j in range(gaps.start[k + 1] - gaps.start[k]):
+        if basis.shape[0] == 0:
+            column = gaps.column[gaps.start[k] + j]
+            y[column] = target[column] + off[j]
+        else:
+            step = off[j]
+            for d in range(y.size):
+                step += basis[j, d] * (target[d] - y[d])
+            for d in range(y.size):
+                y[d] += step * basis[j, d]

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.groups import is_grouped, opening_at, seats, taking
 from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, MADE, ROOT, Index
+from sticktree.engine.shared.factor import log_volume
 from sticktree.engine.shared.messages import edge_variance
 from sticktree.engine.shared.seats import greet
 from sticktree.engine.shared.state import NOISE, State, tail
@@ -151,38 +152,42 @@ class Observed(NamedTuple):
 
     pattern: Index  # (N,) which entries; NULL if all
     size: Index  # (patterns,) how many
-    matrix: FloatArray  # (patterns, D, D) from whitened coordinates to those of what is there
+    matrix: FloatArray  # (patterns, D, D) from whitened coordinates to those of what is there, or
+    column: Index  # (patterns, D) which columns those are, if whitening does not mix any
 
     @classmethod
     def complete(cls, n_data: int, dimension: int) -> Observed:
         """Say that nothing is missing."""
         pattern, none = np.full(n_data, NULL, dtype=np.int64), np.empty(0, dtype=np.int64)
-        return cls(pattern, none, np.empty((0, dimension, dimension)))
+        return cls(pattern, none, np.empty((0, 0, 0)), np.empty((0, 0), dtype=np.int64))
 
 
 def leave_one_out(state: State, factor: FloatArray, missing: npt.NDArray[np.bool_]) -> FloatArray:
     """Return log p(what is observed of y_i | all other data, …) for every i, in standardised units.
 
-    ``factor`` is A, by which the data of the state are whitened; ``missing`` says which of their
-    entries are imputed.
+    ``factor`` is A, or its diagonal, by which the data of the state are whitened; ``missing`` says
+    which of their entries are imputed.
     """
     n_data, dimension = missing.shape
     observed = Observed.complete(n_data, dimension)
-    log_det = np.full(n_data, np.linalg.slogdet(factor)[1])
+    log_det = np.full(n_data, log_volume(factor))
     rows = np.flatnonzero(missing.any(axis=1))
     if rows.size:
         patterns, which = np.unique(missing[rows], axis=0, return_inverse=True)
-        observed = Observed(
-            observed.pattern,
-            (~patterns).sum(axis=1).astype(np.int64),
-            np.zeros((len(patterns), dimension, dimension)),
-        )
         observed.pattern[rows] = which.ravel()
-        for k, gap in enumerate(patterns):
-            part = factor[~gap]
-            root = np.linalg.cholesky(part @ part.T)
-            observed.matrix[k, : observed.size[k]] = np.linalg.solve(root, part)
-            log_det[observed.pattern == k] = np.log(np.diag(root)).sum()
+        size = (~patterns).sum(axis=1).astype(np.int64)
+        if factor.ndim == 1:
+            column = np.argsort(patterns, axis=1, kind="stable")  # those that are there come first
+            observed = observed._replace(size=size, column=column)
+            log_det[rows] = np.where(missing[rows], 0.0, np.log(factor)).sum(axis=1)
+        else:
+            matrix = np.zeros((len(patterns), dimension, dimension))
+            observed = observed._replace(size=size, matrix=matrix)
+            for k, gap in enumerate(patterns):
+                part = factor[~gap]
+                root = np.linalg.cholesky(part @ part.T)
+                matrix[k, : size[k]] = np.linalg.solve(root, part)
+                log_det[observed.pattern == k] = np.log(np.diag(root)).sum()
     return np.asarray(log_leave_one_out(state, observed) - log_det)
 
 
@@ -403,11 +408,15 @@ def _log_density_of_part(
     """Return the log density of what is observed of a datum."""
     pattern = observed.pattern[i]
     size = observed.size[pattern]
-    part = observed.matrix[pattern, :size]
     kept = space.base.copy()
     missing = 0.5 * (y.size - size)
     for k in range(kept.size):
         space.base[k] += missing * math.log(2.0 * math.pi / space.narrow[k])
-    value = _log_density(part @ y, part @ mean, part @ shift, space)
+    if observed.column.size:
+        there = observed.column[pattern, :size]
+        value = _log_density(y[there], mean[there], shift[there], space)
+    else:
+        part = observed.matrix[pattern, :size]
+        value = _log_density(part @ y, part @ mean, part @ shift, space)
     space.base[:] = kept
     return value

@@ -1,6 +1,17 @@
 """What chains with shared noise have in common: moves of all that is not the tree, and densities.
 
 They need the sums of the leaves and Yᵀ Y only, and do not ask where the rows are.
+
+*Rates.* The prior of the noise has rates b, in standardised units, which are fixed or learned
+(A. Huang and M. P. Wand, Bayesian Analysis 8, 2013):
+
+    spherical   τ ~ Gamma(a, b)                             b ~ Gamma(½, g)
+    diagonal    τ_d ~ Gamma(a, b_d)                         b_d ~ Gamma(½, g)
+    full        Σ ~ InvWishart(D − 1 + 2a, 2 diag(b))       b_d ~ Gamma(½, g)
+
+A standard deviation then has a half-t prior with 2a degrees of freedom, of scale 1/√(2ag): wide
+noise and narrow noise are both likely enough, in each column by itself. Given Σ each rate is a
+Gamma number again, with the precisions (Σ⁻¹)_dd in place of τ_d.
 """
 
 from __future__ import annotations
@@ -14,17 +25,18 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ROOT
 from sticktree.engine.common.priors import (
+    log_gammas,
     log_inverse_gamma,
     log_inverse_wishart,
     log_scales,
 )
-from sticktree.engine.common.sampler import Sampler
+from sticktree.engine.common.sampler import Sampler, Snapshot
+from sticktree.engine.shared.factor import inverse_of, least_form, log_volume, times
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
 from sticktree.engine.shared.seats import concentration_move, grouped_concentration_move, settle
+from sticktree.engine.shared.spectrum import MANY, wide_scale_sweep
 from sticktree.engine.shared.state import State
-
-FIRST_VARIANCE = 0.05  # of the noise when a chain starts, in units of the data's own variance
 
 
 class SharedNoise(Sampler):
@@ -32,12 +44,19 @@ class SharedNoise(Sampler):
 
     traced: tuple[str, ...] = ("scales", "noise")
     state: State
-    factor: FloatArray  # A, Σ = A Aᵀ
+    factor: FloatArray  # A, Σ = A Aᵀ; its diagonal unless Σ is full
+    rates: FloatArray  # b, (D,) or (1,) if spherical
 
     @property
     def n_data(self) -> int:
         """Number of rows in the tree."""
         return int(self.state.nodes["n"][ROOT])
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Σ as a matrix."""
+        factor = np.diag(self.factor) if self.factor.ndim == 1 else self.factor
+        return np.asarray(factor @ factor.T)
 
     def _squares(self) -> FloatArray:
         """Return Yᵀ Y/r in the coordinates whitened by Σ, in the form that Σ has."""
@@ -52,16 +71,16 @@ class SharedNoise(Sampler):
 
         ``scales`` are v_l, in units of Σ. ``factor`` is A with Σ = A Aᵀ, in standardised units: a
         number if spherical, its diagonal if diagonal. ``noise`` is the geometric mean of the
-        standard deviations of the noise.
+        standard deviations of the noise. ``rates`` are b, if they are learned.
         """
-        diagonal = np.diag(self.factor).copy()
-        form = {"spherical": diagonal[0], "diag": diagonal, "full": self.factor.copy()}
-        size = np.linalg.slogdet(self.factor)[1] / diagonal.size
-        return {
+        spherical = self.model.covariance_type == "spherical"
+        size = log_volume(self.factor) / self.factor.shape[0]
+        kept = {
             "scales": self.state.levels["scale"].copy(),
-            "factor": np.asarray(form[self.model.covariance_type]),
+            "factor": np.asarray(self.factor[0]) if spherical else self.factor.copy(),
             "noise": np.asarray(math.exp(size)),
         }
+        return kept | ({"rates": self.rates.copy()} if self.model.learns_rates else {})
 
     def move_concentration(self, count: int = 1) -> int:
         """Redraw c and d, as far as they are learned; with groups also γ and the sticks."""
@@ -73,29 +92,54 @@ class SharedNoise(Sampler):
         return count
 
     def move_scales(self, count: int = 1) -> int:
-        """Redraw every v_l, if each level has its own, and Σ."""
+        """Redraw b, if it is learned, every v_l, if each level has its own, and Σ."""
         state, model = self.state, self.model
         n_data, dimension = self.n_data, self.factor.shape[0]
+        if model.learns_rates:
+            self._draw_rates()
         squares = self._squares()
         shape, rate = model.precision_prior[0], self._prior_rate()
         if model.scales == "per_level":
-            scale_sweep(state, self.words, squares, model.scale_prior, shape, rate)
+            wide = model.covariance_type == "full" and dimension >= MANY
+            sweep = wide_scale_sweep if wide else scale_sweep
+            sweep(state, self.words, squares, model.scale_prior, shape, rate)
             settle(state)
         log_determinant(state, squares)
         step = draw_covariance(squares, n_data, dimension, shape, rate, self.rng)
-        self.factor = self.factor * step if step.ndim == 1 else self.factor @ step
+        self.factor = times(self.factor, step)
         self._whiten()
         return count
 
+    def _draw_rates(self) -> None:
+        """Redraw b given Σ."""
+        shape, rate = self._law_of_rates()
+        self.rates = self.rng.standard_gamma(shape, rate.size) / rate
+
+    def _law_of_rates(self) -> tuple[float, FloatArray]:
+        """Return shape and rates of the Gamma law of each b given Σ."""
+        a, (shape, rate) = self.model.precision_prior[0], self.model.rate_prior
+        # (Σ⁻¹)_dd is the sum of squares of column d of A⁻¹.
+        precision = (inverse_of(self.factor) ** 2).sum(axis=0)
+        if self.model.covariance_type == "spherical":
+            return shape + a, rate + precision[:1]
+        more = 0.5 * (precision.size - 1) if self.model.covariance_type == "full" else 0.0
+        return shape + a + more, rate + precision
+
+    def _first_rates(self) -> FloatArray:
+        """Return b as it is fixed, or what is expected of it given the first Σ."""
+        fixed = self.model.precision_prior[1]
+        if fixed is None:
+            shape, rate = self._law_of_rates()
+            return shape / rate
+        spherical = self.model.covariance_type == "spherical"
+        return np.full(1 if spherical else self.factor.shape[0], fixed)
+
     def _prior_rate(self) -> FloatArray:
-        """Return b, or b I, in the coordinates whitened by the current Σ."""
-        rate = self.model.precision_prior[1]
+        """Return b, or diag(b), in the coordinates whitened by the current Σ."""
         if self.model.covariance_type == "full":
-            inverse = np.linalg.inv(self.factor)
-            return np.asarray(rate * inverse @ inverse.T)
-        variances = np.diag(self.factor) ** 2
-        used = variances if self.model.covariance_type == "diag" else variances[:1]
-        return rate / used[None, :]
+            inverse = inverse_of(self.factor)
+            return np.asarray((inverse * self.rates) @ inverse.T)
+        return (self.rates / self.factor[: self.rates.size] ** 2)[None, :]
 
     def log_likelihood(self) -> float:
         """Return log p(Y | tree, v, Σ)."""
@@ -104,21 +148,31 @@ class SharedNoise(Sampler):
         log_det = log_determinant(self.state, squares)
         square = np.trace(squares) if squares.shape[0] == squares.shape[1] else squares.sum()
         value = dimension * log_det + square + n_data * dimension * math.log(2 * math.pi)
-        return float(-0.5 * value - n_data * np.linalg.slogdet(self.factor)[1])
+        return float(-0.5 * value - n_data * log_volume(self.factor))
 
     def log_prior(self) -> float:
         """Return the log density of the tree and of all that is learned."""
         value = self._log_prior_of_tree()
         if self.model.scales == "per_level":
             value += log_scales(self.state.levels["scale"], *self.model.scale_prior)
+        if self.model.learns_rates:
+            value += log_gammas(self.rates, *self.model.rate_prior)
         return value + self._log_prior_covariance()
 
     def _log_prior_covariance(self) -> float:
-        a, b = self.model.precision_prior
-        dimension = self.factor.shape[0]
-        variances = np.diag(self.factor) ** 2
-        if self.model.covariance_type == "spherical":
-            return log_inverse_gamma(variances[:1], a, b)
-        if self.model.covariance_type == "diag":
-            return log_inverse_gamma(variances, a, b)
-        return log_inverse_wishart(self.factor, dimension - 1 + 2 * a, 2 * b)
+        a = self.model.precision_prior[0]
+        if self.model.covariance_type == "full":
+            degrees = self.factor.shape[0] - 1 + 2 * a
+            return log_inverse_wishart(self.factor, degrees, 2.0 * self.rates)
+        return log_inverse_gamma(self.factor[: self.rates.size] ** 2, a, self.rates)
+
+    def snapshot(self) -> dict[str, npt.NDArray[Any]]:
+        """Return all that it takes to go on with the identical draws, but the rows and ``rng``."""
+        kept = {"rates": self.rates.copy()} if self.model.learns_rates else {}
+        return super().snapshot() | kept | {"factor": self.factor.copy()}
+
+    def _load_noise(self, snapshot: Snapshot) -> None:
+        """Take Σ and its rates over from a snapshot; old ones have a matrix in any form."""
+        factor = snapshot["factor"]
+        self.factor = least_form(factor, self.model.covariance_type, len(factor))
+        self.rates = snapshot["rates"].copy() if "rates" in snapshot else self._first_rates()

@@ -16,6 +16,13 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.franchise import load_groups
 from sticktree.engine.common.links import DISCOUNT, FACTOR
+from sticktree.engine.shared.factor import (
+    coloured,
+    inverse_of,
+    least_form,
+    log_volume,
+    whitened,
+)
 from sticktree.engine.shared.missing import (
     Gaps,
     complete,
@@ -59,8 +66,8 @@ def predictives(
         if "imputed" in draw.parameters:
             completed = data.copy()
             completed[missing] = draw.parameters["imputed"]
-        factor = _square(draw.parameters["factor"], data.shape[1])
-        np.matmul(completed, np.linalg.inv(factor).T, out=state.data)
+        factor = least_form(draw.parameters["factor"], model.covariance_type, data.shape[1])
+        state.data[:] = whitened(completed, factor)
         rebuild(
             state,
             draw,
@@ -119,7 +126,7 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
     )
     state = replace(state, data=none[0], leaf=none[1])
     for draw in draws:
-        factor = _square(draw.parameters["factor"], dimension)
+        factor = least_form(draw.parameters["factor"], model.covariance_type, dimension)
         parent = draw.parent.astype(np.int32)
         load_tree(state, parent, draw.level.astype(np.int32), np.empty(0, dtype=np.int32))
         set_parameters(
@@ -130,16 +137,9 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
             model.less_discount,
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
-        total = draw.parameters["sums_total"] @ np.linalg.inv(factor).T
+        total = whitened(draw.parameters["sums_total"], factor)
         take_sums(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
         yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))
-
-
-def _square(factor: FloatArray, dimension: int) -> FloatArray:
-    """Return A as a matrix, of which a draw keeps the diagonal only where that is all."""
-    if factor.ndim < 2:
-        return np.diag(np.broadcast_to(factor, dimension))
-    return factor
 
 
 class SharedPredictive:
@@ -149,8 +149,8 @@ class SharedPredictive:
     ----------
     mixture : Mixture
         The components.
-    factor : float array, shape (D, D)
-        A.
+    factor : float array, shape (D, D) or (D,)
+        A, or its diagonal where that is all.
     state : State
         The state that the mixture is made from.
     missing : bool array, shape (N, D)
@@ -164,7 +164,7 @@ class SharedPredictive:
         self.factor = factor
         self.state = state
         self.missing = missing
-        self.inverse = np.asarray(np.linalg.inv(factor), dtype=np.float64)
+        self.inverse = inverse_of(factor)
 
     def leave_one_out(self) -> FloatArray:
         """Return the log density of what is observed of each row of the data given all others."""
@@ -187,18 +187,18 @@ class SharedPredictive:
 
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log density of the observed entries of every row; 0 if there are none."""
-        rows = _Rows(x, self.inverse)
+        rows = _Rows(x, self.factor, self.inverse)
         out = np.empty(x.shape[0])
         out[rows.whole] = log_density(self.mixture, rows.white[rows.whole])
         if rows.gaps.row.size:  # else their kernels need not be compiled
             out[rows.gaps.row] = observed_log_density(self.mixture, *rows.with_gaps)
-        out -= np.linalg.slogdet(self.factor)[1]
+        out -= log_volume(self.factor)
         out[rows.missing.all(axis=1)] = 0.0
         return out
 
     def responsibilities(self, x: FloatArray) -> FloatArray:
         """Return the probability that each row comes from each component."""
-        rows = _Rows(x, self.inverse)
+        rows = _Rows(x, self.factor, self.inverse)
         out = np.empty((x.shape[0], self.mixture.weight.size))
         out[rows.whole] = responsibilities(self.mixture, rows.white[rows.whole])
         if rows.gaps.row.size:
@@ -209,17 +209,17 @@ class SharedPredictive:
         """Draw ``n`` rows."""
         weight = self.mixture.weight
         component = rng.choice(weight.size, n, p=weight / weight.sum())
-        return np.asarray(self._draw(component, rng) @ self.factor.T)
+        return coloured(self._draw(component, rng), self.factor)
 
     def conditional_mean(self, x: FloatArray) -> FloatArray:
         """Return ``x`` with the mean of what is missing given what is observed."""
-        rows = _Rows(x, self.inverse)
+        rows = _Rows(x, self.factor, self.inverse)
         share = observed_responsibilities(self.mixture, *rows.with_gaps)
         return self._completed(x, rows, share @ self.mixture.mean)
 
     def conditional_sample(self, x: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Return ``x`` with a draw of what is missing given what is observed."""
-        rows = _Rows(x, self.inverse)
+        rows = _Rows(x, self.factor, self.inverse)
         below = np.cumsum(observed_responsibilities(self.mixture, *rows.with_gaps), axis=1)
         point = below[:, -1:] * rng.random((len(below), 1))
         component = (below <= point).sum(axis=1)
@@ -236,17 +236,17 @@ class SharedPredictive:
         white, gaps, inverse = rows.with_gaps
         complete(white, gaps, inverse, target)
         out = x.copy()
-        out[gaps.row] = white @ self.factor.T
+        out[gaps.row] = coloured(white, self.factor)
         return np.where(rows.missing, out, x)
 
 
 class _Rows:
     """Rows in whitened coordinates, with zeros where entries are missing."""
 
-    def __init__(self, x: FloatArray, inverse: FloatArray) -> None:
+    def __init__(self, x: FloatArray, factor: FloatArray, inverse: FloatArray) -> None:
         self.missing = np.isnan(x)
         self.gaps = Gaps.of(x)
         self.whole = np.flatnonzero(~self.missing.any(axis=1))
         filled = np.where(self.missing, 0.0, x) if self.gaps.row.size else x
-        self.white = np.ascontiguousarray(filled @ inverse.T)
+        self.white = np.ascontiguousarray(whitened(filled, factor))
         self.with_gaps = self.white[self.gaps.row], self.gaps, inverse

@@ -116,6 +116,24 @@ _draw_scale = slice_sampler(_log_scale)
 
 
 @jit
+def draw_scale(
+    state: State,
+    rng: RandomState,
+    level: int,
+    squares: FloatArray,
+    scale_prior: tuple[float, float],
+    prior_shape: float,
+    prior_rate: FloatArray,
+) -> None:
+    """Redraw v_l of one level. The messages of the state must be settled afterwards."""
+    parameters = (state, level, scale_prior, squares, prior_shape, prior_rate)
+    start = min(max(math.log(state.levels[level].scale), -LARGEST), LARGEST)
+    x = _draw_scale(start, parameters, 1.0, rng)
+    state.levels[level].scale = math.exp(x)
+    set_scales(state)
+
+
+@jit
 def scale_sweep(
     state: State,
     rng: RandomState,
@@ -126,11 +144,7 @@ def scale_sweep(
 ) -> None:
     """Redraw every v_l in turn. The messages of the state must be settled afterwards."""
     for level in range(state.levels.size):
-        parameters = (state, level, scale_prior, squares, prior_shape, prior_rate)
-        start = min(max(math.log(state.levels[level].scale), -LARGEST), LARGEST)
-        x = _draw_scale(start, parameters, 1.0, rng)
-        state.levels[level].scale = math.exp(x)
-        set_scales(state)
+        draw_scale(state, rng, level, squares, scale_prior, prior_shape, prior_rate)
 
 
 def draw_covariance(
