@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit compiled kernels bench bench-scale bench-clusters bench-wide wheel test-wheel paper docs test-floors clean
+.PHONY: demo test lint types unit compiled kernels fuzz load bench bench-scale bench-clusters bench-wide wheel test-wheel paper docs test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -36,6 +36,14 @@ kernels: $(VENV)/.dev ## the list of kernels that are compiled ahead, from what 
 unit: export OMP_NUM_THREADS := 1
 unit: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Some of these cases are among the tests; `python -m tests.fuzz --help` says how to run one again.
+fuzz: export OMP_NUM_THREADS := 1
+fuzz: $(VENV)/.dev ## 11,000 damaged files and strange fits; an hour
+	$(BIN)/python -m tests.fuzz
+
+load: $(VENV)/.dev ## many fits at once, on a cold cache, and one after the other; half an hour
+	$(BIN)/python -m tests.fuzz.load
 
 # The data sets are not part of the project: export STICKTREE_DATA, a folder that has them.
 bench: $(VENV)/.dev ## speed against peers in the same process

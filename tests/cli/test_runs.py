@@ -7,6 +7,17 @@ import pytest
 
 from sticktree.cli.runs import RunFolder, plain
 
+RECORD = {
+    "command": "sticktree fit x.csv",
+    "started": "2026-01-01T00:00:00Z",
+    "resumed": 0,
+    "seconds": 0.0,
+    "options": {},
+    "data": {"path": "x.csv", "sha256": "0", "rows": 3},
+    "columns": {"fitted": {"x": "gaussian"}, "id": None, "label": None},
+    "environment": {},
+}
+
 
 def test_what_json_has_no_number_for_is_null():
     record = {"a": [1.5, math.inf, {"b": math.nan}], 3: (True, None, "x")}
@@ -17,11 +28,11 @@ def test_what_json_has_no_number_for_is_null():
 def test_a_run_begins_in_a_new_folder_and_removes_what_an_older_one_left(tmp_path):
     run = RunFolder(tmp_path / "a" / "run")
     assert run.status == "none"
-    run.begin({"seed": 1})
+    run.begin(RECORD | {"seed": 1})
     assert (run.status, run.record["seed"]) == ("running", 1)
     (run.path / "tree.nwk").write_text("();")
     (run.path / "notes.txt").write_text("mine")
-    run.begin({"seed": 2})
+    run.begin(RECORD | {"seed": 2})
     assert run.record["seed"] == 2
     assert {path.name for path in run.path.iterdir()} == {"run.json", "notes.txt"}
     with pytest.raises(ValueError, match="is not finished"):

@@ -1,9 +1,10 @@
 """Chains run in threads, are watched, stop and go on, and draw what they would draw alone."""
 
+import ctypes
+import signal
 import threading
 import time
 import warnings
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from sklearn.exceptions import NotFittedError
 from sticktree import DFPMixture
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
+from sticktree.fit import Fit
+from sticktree.inference import fitting, runner
+from sticktree.inference.interrupts import once
 from sticktree.inference.runner import Run, Schedule, sample
 from sticktree.model import Model
 from sticktree.posterior.draws import ConvergenceWarning
@@ -162,14 +166,14 @@ def interrupted(monkeypatch):
                     time.sleep(0.2)  # for the main thread to pass the word on
                 yield info
 
-        def result(self, timeout=None):
+        def wait(*arguments):
             for _ in range(n_chains):
                 assert reached.acquire(timeout=60)
             pressed.set()
             raise KeyboardInterrupt
 
         patch.setattr(Run, "sweeps", sweeps)
-        patch.setattr(Future, "result", result)
+        patch.setattr(runner, "wait", wait)
 
     return prepare
 
@@ -339,3 +343,95 @@ def test_run_starts_from_its_seed_alone():
     assert tree_of(first[0].chain.state) == tree_of(second[0].chain.state)
     assert tree_of(first[0].chain.state) != tree_of(first[1].chain.state)
     assert tree_of(first[0].chain.state) != tree_of(other.state)
+
+
+# ---- Ctrl-C again, and in other threads ----------------------------------------------------------
+
+
+def press(times=1):
+    for _ in range(times):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_second_ctrl_c_keeps_what_the_first_kept(monkeypatch, capsys):
+    original, saved = Run.sweeps, []
+
+    def sweeps(self, schedule):
+        for info in original(self, schedule):
+            if self.n_sweeps == 15:
+                threading.Event().wait(0.3)  # a sweep that takes its time
+            yield info
+
+    def wait(*arguments):
+        time.sleep(0.1)
+        press()
+
+    def pressed_while_saving(outcome, *others):
+        press()
+        saved.append(len(outcome.runs[0].draws))
+        return kept(outcome, *others)
+
+    kept = fitting._sampled
+    monkeypatch.setattr(Run, "sweeps", sweeps)
+    monkeypatch.setattr(runner, "wait", wait)
+    monkeypatch.setattr(fitting, "_sampled", pressed_while_saving)
+    mixture = DFPMixture(3, covariance_type="full", n_chains=1, n_warmup=5, n_draws=5000)
+    said = fit_interrupted(mixture.set_params(random_state=0))
+    assert f"{saved[0]} draws are kept" in said
+    assert len(mixture.posterior_) == saved[0] > 0
+    assert "stopping: what there is is being kept" in capsys.readouterr().err
+    with pytest.raises(KeyboardInterrupt):  # it is as usual again
+        press()
+
+
+def test_ctrl_c_while_it_is_summarised_leaves_the_draws(monkeypatch, interrupted):
+    mixture = DFPMixture(3, covariance_type="full", n_chains=2, n_warmup=5, n_draws=2000)
+    with monkeypatch.context() as patch:
+        interrupted(patch, n_sweeps=8)
+        patch.setattr(Fit, "summarised", lambda self, **_: press())
+        with (
+            pytest.warns(ConvergenceWarning, match="interrupted"),
+            pytest.raises(KeyboardInterrupt),
+        ):
+            mixture.set_params(random_state=0).fit(rows())
+    assert len(mixture.posterior_) >= 6
+    assert mixture.labels_.size == 20
+
+
+def test_who_cannot_wait_gets_out():
+    with once():
+        with pytest.raises(KeyboardInterrupt):
+            press()
+        press(2)
+        with pytest.raises(KeyboardInterrupt):
+            press()
+
+
+def test_interrupt_in_the_thread_of_a_chain_ends_the_others_within_a_second():
+    runs = start(2)
+    began = []
+
+    def watch(k, run):
+        if k == 1 and run.n_sweeps == 5:
+            began.append(time.monotonic())
+            raise KeyboardInterrupt
+
+    assert not sample(runs, Schedule(3, 10**6), 2, watch)
+    assert time.monotonic() - began[0] < 5.0  # a second, on a machine with nothing else to do
+    assert len(runs[1].draws) == 2
+
+
+def test_interrupt_of_the_thread_of_a_fit_is_heard_within_a_second():
+    heard, runs = [], start(1)
+
+    def work():
+        heard.append(sample(runs, Schedule(3, 10**6), 1))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not runs[0].draws:
+        time.sleep(0.01)
+    asynchronously = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    asynchronously(ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt))
+    thread.join(5.0)
+    assert heard == [False]

@@ -367,3 +367,9 @@ def test_the_sum_that_falls_is_the_expected_loss_but_for_a_constant(loss):
     ]
     change = expected_loss(second, draws, loss) - expected_loss(first, draws, loss)
     assert (values[1] - values[0]) / scale(loss, 10) == pytest.approx(change, abs=1e-12)
+
+
+def test_tree_from_elsewhere_may_part_what_no_draw_parts():
+    # Its clusters were numbered beyond the table of the search, which crashed.
+    tree = Tree([-1, 0, 0, 0], [1, 2, 3])
+    assert flat_clustering([[0, 0, 1]] * 3, tree=tree).tolist() == [0, 0, 1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import os
 import sys
 import textwrap
@@ -200,7 +201,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(f"{name}: cannot write {error.filename}: {error.strerror}", file=sys.stderr)
+        print(f"{name}: {_disk_problem(error)}", file=sys.stderr)
+        return 1
+    except MemoryError:
+        print(f"{name}: there is not enough memory", file=sys.stderr)
         return 1
     except ImportError as error:
         print(f"{name}: {error}", file=sys.stderr)
@@ -212,6 +216,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: {INTERRUPTED}", file=sys.stderr)
         return 130
     return 0
+
+
+def _disk_problem(error: OSError) -> str:
+    """Return what went wrong with a file; not all errors name one, or have words."""
+    words = error.strerror or str(error) or type(error).__name__
+    if error.filename is None:
+        return words
+    unclear = error.errno in (errno.ENOENT, errno.EISDIR, errno.EACCES, errno.EPERM)
+    return f"cannot {'open' if unclear else 'write'} {error.filename}: {words}"
 
 
 def _guess(word: str, known: Iterable[str]) -> str:

@@ -12,7 +12,9 @@ from sticktree.cli.runs import (
     RunFolder,
     add_output,
     add_run,
+    add_safe_csv,
     check_file,
+    is_safe,
     label_columns,
     write_text,
 )
@@ -40,6 +42,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
     add_output(parser)
+    add_safe_csv(parser)
     parser.add_argument(
         "--n-clusters",
         type=int,
@@ -92,7 +95,7 @@ def run_cluster(options: argparse.Namespace) -> None:
     columns |= {} if folder.ids is None else {"id": folder.ids}
     columns |= label_columns(folder.annotations)
     columns["cluster"] = labels.tolist()
-    write_text(csv_pieces(columns), path)
+    write_text(csv_pieces(columns, is_safe(options, path)), path)
 
 
 def _check_method(options: argparse.Namespace) -> None:
@@ -136,6 +139,7 @@ def add_markers(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
     add_output(parser, "a table on the screen; - is CSV there")
+    add_safe_csv(parser)
     parser.add_argument(
         "--top", type=int, metavar="N", help="lines of each cluster [all; on the screen 5]"
     )
@@ -159,7 +163,7 @@ def run_markers(options: argparse.Namespace) -> None:
     if options.output is None:
         print(found)
     else:
-        write_text(found.csv(), path)
+        write_text(found.csv(is_safe(options, path)), path)
 
 
 MARKERS = Command(

@@ -36,7 +36,7 @@ from sticktree.cli.going_on import (
 )
 from sticktree.cli.large import LargeFile
 from sticktree.cli.reading import naming_options
-from sticktree.cli.runs import RunFolder, environment, seed_of
+from sticktree.cli.runs import RunFolder, add_safe_csv, environment, seed_of
 from sticktree.cli.table import (
     Rows,
     described,
@@ -138,13 +138,19 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
         help="keep the checkpoint when the run is finished",
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but warnings")
+    add_safe_csv(parser, "yes")
     add_options(parser)
 
 
 def run_fit(options: argparse.Namespace) -> None:
     """Fit and write."""
-    began = time.monotonic()
     folder = RunFolder(options.output)
+    with folder.alone(), folder.blamed(going_on=options.resume):
+        _run(options, folder)
+
+
+def _run(options: argparse.Namespace, folder: RunFolder) -> None:
+    began = time.monotonic()
     if options.more_draws is not None:
         go_on(folder, options)
         return
@@ -269,6 +275,7 @@ def _record(
         },
         "columns": rows.record(),
         "environment": environment(),
+        "safe_csv": options.safe_csv is not False,
     }
 
 
@@ -298,11 +305,13 @@ def _resuming(options: argparse.Namespace) -> str:
 
 
 def _sample(estimator: DFPMixture, rows: Rows) -> None:
+    from sticktree.io.checkpoint import ProvenanceWarning
     from sticktree.posterior.draws import ConvergenceWarning
 
     estimator.set_params(columns=rows.plan.declared or None)
     with warnings.catch_warnings(), naming_options():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary has it
+        warnings.simplefilter("ignore", ProvenanceWarning)  # it was said when the run went on
         estimator.fit(rows.table, sample_weight=rows.weights, groups=rows.groups)
     if not estimator.fit_.sampled.finished:
         raise KeyboardInterrupt  # the draws are saved, and the run goes on later

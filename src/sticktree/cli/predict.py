@@ -15,7 +15,15 @@ from sticktree.cli.asking import (
 )
 from sticktree.cli.groups import groups_of
 from sticktree.cli.reading import add_reading
-from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, write_text
+from sticktree.cli.runs import (
+    RunFolder,
+    add_output,
+    add_run,
+    add_safe_csv,
+    check_file,
+    is_safe,
+    write_text,
+)
 from sticktree.files import csv_pieces
 from sticktree.inference.showing import saying
 
@@ -41,6 +49,7 @@ def add_predict(parser: argparse.ArgumentParser) -> None:
     add_run(parser)
     parser.add_argument("data", help="a file of rows like those of the fit; - is standard input")
     add_output(parser)
+    add_safe_csv(parser)
     add_which_clusters(parser)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--proba", action="store_true", help="add the probability of every cluster")
@@ -64,7 +73,7 @@ def run_predict(options: argparse.Namespace) -> None:
     with saying(f"predicting {len(frame):,} rows"):
         groups = groups_of(folder, table)
         columns |= _answers(folder.estimator, frame, groups, level, options)
-    write_text(csv_pieces(columns), path)
+    write_text(csv_pieces(columns, is_safe(options, path)), path)
 
 
 def _answers(

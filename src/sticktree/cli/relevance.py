@@ -7,7 +7,15 @@ import argparse
 from sticktree.checks import check_integer
 from sticktree.cli import Command
 from sticktree.cli.asking import check_level, check_n_clusters, named_as_options
-from sticktree.cli.runs import RunFolder, add_output, add_run, check_file, write_text
+from sticktree.cli.runs import (
+    RunFolder,
+    add_output,
+    add_run,
+    add_safe_csv,
+    check_file,
+    is_safe,
+    write_text,
+)
 from sticktree.inference.showing import saying
 
 EPILOG = """\
@@ -30,6 +38,7 @@ def add_relevance(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_run(parser)
     add_output(parser, "a table on the screen; - is CSV there")
+    add_safe_csv(parser)
     parser.add_argument("--top", type=int, metavar="N", help="lines [all; on the screen 20]")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
@@ -58,7 +67,7 @@ def run_relevance(options: argparse.Namespace) -> None:
     if options.output is None:
         print(found)
     else:
-        write_text(found.csv(), path)
+        write_text(found.csv(is_safe(options, path)), path)
 
 
 RELEVANCE = Command(

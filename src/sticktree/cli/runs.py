@@ -17,7 +17,8 @@ import secrets
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from importlib import metadata
 from itertools import chain
@@ -28,7 +29,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import check_integer
-from sticktree.files import atomically, csv_pieces, write_pieces
+from sticktree.files import (
+    as_it_was,
+    atomically,
+    csv_pieces,
+    shown_as_text,
+    sweep,
+    write_pieces,
+)
+from sticktree.io.lock import FolderInUseError, locked, owner_of
 from sticktree.version import __version__
 
 if TYPE_CHECKING:
@@ -69,6 +78,28 @@ RESULTS = (
 )
 """What the record has of the summary."""
 PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas")
+DRAWS_DEPEND_ON = ("sticktree", "numpy", "numba")
+NUMBER = (int, float)
+PARTS: dict[str, Any] = {
+    "status": str,
+    "command": str,
+    "started": str,
+    "resumed": int,
+    "seconds": NUMBER,
+    "options": dict,
+    "data": dict,
+    "data.path": str,
+    "data.sha256": str,
+    "data.rows": int,
+    "columns": dict,
+    "columns.fitted": dict,
+    "columns.id": (str, type(None)),
+    "columns.label": (str, type(None)),
+    "environment": dict,
+}
+"""What a record has, and of what type; a dot leads to what is inside."""
+PARTS_OF_RESULT = {"result": dict, "result.levels": int}
+"""What it has besides when a run is finished."""
 
 
 class UnfinishedError(ValueError):
@@ -97,6 +128,40 @@ class RunFolder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
+        self._lock: ExitStack | None = None  # what is undone when the folder is left
+        self._locked = False
+        self._made_by: list[dict[str, Any]] = []
+
+    # ---- having it for oneself -------------------------------------------------------------------
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Raise if somebody else is writing here; have it for oneself from the first change on."""
+        owner = owner_of(self.path)
+        if owner is not None:
+            raise FolderInUseError(self.path, owner)
+        with ExitStack() as self._lock:
+            yield
+        self._lock, self._locked = None, False
+
+    @contextmanager
+    def blamed(self, *, going_on: bool) -> Iterator[None]:
+        """Blame the record of a run that goes on if its options are none that could be given."""
+        try:
+            yield
+        except (AttributeError, KeyError, TypeError) as error:
+            if not going_on:
+                raise
+            path = self.path / RECORD
+            raise ValueError(
+                f"{path} is damaged, or from another version ({type(error).__name__}: {error})"
+            ) from error
+
+    def _take(self) -> None:
+        if self._lock is not None and not self._locked:
+            self._lock.enter_context(locked(self.path))
+            self._locked = True
+            sweep(self.path)  # what a run that was killed had not finished writing
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
@@ -109,6 +174,10 @@ class RunFolder:
         if not (run.path / RECORD).is_file():
             raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
         if run.status == "running":
+            owner = owner_of(run.path)
+            if owner is not None:
+                who = f"process {owner.get('pid')} on {owner.get('host')}"
+                raise ValueError(f"the run {run.path} is going on, in {who}: wait for its end")
             raise UnfinishedError(run.path)
         return run
 
@@ -120,7 +189,7 @@ class RunFolder:
         path = self.path / RECORD
         try:
             record = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
+        except (ValueError, RecursionError):
             record = None
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ValueError(f"{path} is damaged or not from sticktree fit")
@@ -129,6 +198,14 @@ class RunFolder:
                 f"{path} has format version {record.get('version')!r}; this sticktree reads "
                 f"{VERSION}"
             )
+        parts = PARTS | (PARTS_OF_RESULT if record.get("status") != "running" else {})
+        for name, kind in parts.items():
+            found: Any = record
+            for key in name.split("."):
+                found = found.get(key, ...) if isinstance(found, dict) else ...
+            if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
+                problem = f"lacks {name}" if found is ... else f"has {found!r} as {name}"
+                raise ValueError(f"{path} is damaged: it {problem[:200]}")
         return record
 
     @property
@@ -152,14 +229,37 @@ class RunFolder:
     @cached_property
     def clusters(self) -> dict[str, list[str]]:
         """The columns of ``clusters.csv``."""
-        with (self.path / CLUSTERS).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-        return {name: [row[k] for row in rows[1:]] for k, name in enumerate(rows[0])}
+        path, before = self.path / CLUSTERS, csv.field_size_limit(sys.maxsize)  # names may be long
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                names, *rows = list(csv.reader(file)) or [[]]
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"{path} is damaged: {error}") from None
+        finally:
+            csv.field_size_limit(before)
+        for number, row in enumerate(rows):
+            if len(row) != len(names):
+                expected = f"{len(row)} cells of {len(names)}"
+                raise ValueError(f"{path} is damaged: row {number} has {expected}")
+        if len(rows) != self.record["data"]["rows"]:
+            expected = f"{len(rows)} rows of {self.record['data']['rows']}"
+            raise ValueError(f"{path} is damaged: it has {expected}")
+        return {name: [row[k] for row in rows] for k, name in enumerate(names)}
+
+    def _column(self, name: str) -> list[str]:
+        if name not in self.clusters:
+            raise ValueError(f"{self.path / CLUSTERS} is damaged: it has no column {name!r}")
+        return self.clusters[name]
+
+    def _words(self, name: str) -> list[str]:
+        """Return a column of text as it was given."""
+        safe = self.record.get("safe_csv", False)
+        return [as_it_was(word) for word in self._column(name)] if safe else self._column(name)
 
     @property
     def ids(self) -> list[str] | None:
         """Names of the rows, if a column gave them."""
-        return self.clusters["id"] if self.record["columns"]["id"] is not None else None
+        return self._words("id") if self.record["columns"]["id"] is not None else None
 
     @property
     def labels(self) -> list[str | None] | None:
@@ -172,15 +272,20 @@ class RunFolder:
         columns = self.record["columns"]
         names = columns.get("labels") or [name for name in [columns["label"]] if name is not None]
         return {
-            name: [word or None for word in self.clusters[_heading(k, name)]]
+            name: [word or None for word in self._words(_heading(k, name))]
             for k, name in enumerate(names)
         }
 
     @property
     def by_level(self) -> list[npt.NDArray[np.int64]]:
         """The clusters of least loss at levels 1 to the last."""
-        levels = range(1, self.record["result"]["levels"] + 1)
-        return [np.array(self.clusters[f"level_{k}"], dtype=np.int64) for k in levels]
+        found = []
+        for k in range(1, self.record["result"]["levels"] + 1):
+            try:
+                found.append(np.array(self._column(f"level_{k}"), dtype=np.int64))
+            except (ValueError, OverflowError) as error:
+                raise ValueError(f"{self.path / CLUSTERS} is damaged: {error}") from None
+        return found
 
     @property
     def tree(self) -> Tree:
@@ -204,12 +309,35 @@ class RunFolder:
     def begin(self, record: Mapping[str, Any]) -> None:
         """Make the folder and write what is going to be run; remove what an older run left."""
         self.path.mkdir(parents=True, exist_ok=True)
+        self._take()
+        if not self._made_by:
+            self._made_by = self._versions(going_on=record.get("resumed", 0) > 0)
         for name in (*FILES[1:], LOADINGS, *OF_GROUPS):
             (self.path / name).unlink(missing_ok=True)
         self._write_record({**record, "status": "running"})
 
+    def _versions(self, *, going_on: bool) -> list[dict[str, Any]]:
+        """Return what the draws are made by, one version after the other; warn of several."""
+        now = versions_in(environment())
+        if not going_on:
+            return [now]
+        before = self.record.get("made_by") or [versions_in(self.record["environment"])]
+        if before[-1] == now:
+            return list(before)
+        was, new = (", ".join(f"{k} {v}" for k, v in part.items()) for part in (before[-1], now))
+        print(
+            f"warning: the run was made by {was} and goes on with {new}: its draws will not be "
+            "those of one version",
+            file=sys.stderr,
+        )
+        return [*before, now]
+
     def discard_checkpoint(self) -> None:
         """Remove the checkpoint, if there is one."""
+        if not self.checkpoint.is_dir():
+            return
+        self._take()
+        sweep(self.checkpoint)
         for path in self.checkpoint.glob("chain-*.npz"):
             path.unlink()
         for name in (RECORD, COURSE):
@@ -232,6 +360,10 @@ class RunFolder:
         from sticktree.tree.formats import json_pieces
         from sticktree.tree.newick import newick_pieces
 
+        self._take()
+        if not self._made_by:  # a run that was finished gets more draws
+            self._made_by = self._versions(going_on=True)
+        safe = bool(record.get("safe_csv", True))
         labels = labels or {}
         classes = next(iter(labels.values()), None)
         found = Findings(estimator.fit_, names=ids, classes=classes)
@@ -240,29 +372,29 @@ class RunFolder:
         write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))
         write_pieces(self.path / JSON, json_pieces(tree))
         with atomically(self.path / NODES) as path:
-            tree.to_frame().to_csv(path, lineterminator="\n")
+            nodes_table(tree, safe).to_csv(path, lineterminator="\n")
         table = clusters_table(estimator, found.by_level, ids, labels)
-        write_pieces(self.path / CLUSTERS, csv_pieces(table))
-        found.markers.to_csv(self.path / MARKERS)
-        found.relevance.to_csv(self.path / RELEVANCE)
+        write_pieces(self.path / CLUSTERS, csv_pieces(table, safe))
+        found.markers.to_csv(self.path / MARKERS, safe=safe)
+        found.relevance.to_csv(self.path / RELEVANCE, safe=safe)
         files = list(FILES)
         if estimator.n_factors_:
-            estimator.loadings_.to_csv(self.path / LOADINGS)
+            estimator.loadings_.to_csv(self.path / LOADINGS, safe=safe)
             files.append(LOADINGS)
         self._write(SUMMARY, summary(found) + "\n")
-        files += self._write_groups(estimator, record["columns"].get("conditions"))
+        files += self._write_groups(estimator, record["columns"].get("conditions"), safe)
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}
         self._write_record({**record, "status": "finished", "result": result, "files": files})
         return found
 
     def _write_groups(
-        self, estimator: DFPMixture, conditions: Mapping[str, str] | None
+        self, estimator: DFPMixture, conditions: Mapping[str, str] | None, safe: bool
     ) -> list[str]:
         """Write what is known of groups and conditions; return the names of the files."""
         if estimator.fit_.training.groups is None:
             return []
-        estimator.composition_.to_csv(self.path / COMPOSITION)
+        estimator.composition_.to_csv(self.path / COMPOSITION, safe=safe)
         if conditions is None:
             return [COMPOSITION]
         from sticktree.posterior.composition import write_lines
@@ -275,11 +407,12 @@ class RunFolder:
                     found = estimator.compare(a, b, conditions=conditions, within=within)
                     shared = {"a": a, "b": b, "within": within or "all"}
                     lines += [shared | line for line in found.table]
-        write_lines(self.path / CONTRASTS, lines)
+        write_lines(self.path / CONTRASTS, lines, safe)
         return [COMPOSITION, CONTRASTS]
 
     def _write_record(self, record: dict[str, Any]) -> None:
-        text = json.dumps(plain({"format": FORMAT, "version": VERSION, **record}), indent=1)
+        head = {"format": FORMAT, "version": VERSION, "safe_csv": True}
+        text = json.dumps(plain(head | record | {"made_by": self._made_by}), indent=1)
         self._write(RECORD, text + "\n")
         self.__dict__.pop("record", None)
 
@@ -306,6 +439,22 @@ def clusters_table(
     for level, flat in enumerate(by_level, start=1):
         columns[f"level_{level}"] = flat.tolist()
     return columns
+
+
+def nodes_table(tree: Tree, safe: bool) -> Any:
+    """Return the nodes of a tree as a data frame, for spreadsheets if ``safe``."""
+    frame = tree.to_frame()
+    if safe and "name" in frame:
+        frame["name"] = list(map(shown_as_text, frame["name"]))
+    return frame
+
+
+def versions_in(environment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the versions that draws depend on, as a record has them."""
+    packages = environment.get("packages")
+    found = {"sticktree": environment.get("sticktree")}
+    found |= packages if isinstance(packages, dict) else {}
+    return {name: found.get(name) for name in DRAWS_DEPEND_ON}
 
 
 def label_columns(labels: Mapping[str, Sequence[str | None]]) -> dict[str, list[str]]:
@@ -364,6 +513,21 @@ def add_output(parser: argparse.ArgumentParser, default: str = "the screen") -> 
     """Add ``-o`` and ``--overwrite``."""
     parser.add_argument("-o", "--output", metavar="FILE", help=f"the file to write [{default}]")
     parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+
+
+def add_safe_csv(parser: argparse.ArgumentParser, usual: str = "files, not the screen") -> None:
+    """Add ``--safe-csv``."""
+    parser.add_argument(
+        "--safe-csv",
+        action=argparse.BooleanOptionalAction,
+        help="put an apostrophe before text that a spreadsheet would compute, such as =1+1; "
+        f"numbers stay as they are [{usual}]",
+    )
+
+
+def is_safe(options: argparse.Namespace, path: Path | None) -> bool:
+    """Return whether a table is written for spreadsheets: as asked for, or if it is a file."""
+    return path is not None if options.safe_csv is None else bool(options.safe_csv)
 
 
 def check_file(output: str | None, *, overwrite: bool) -> Path | None:

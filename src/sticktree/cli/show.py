@@ -12,9 +12,12 @@ from sticktree.cli.runs import (
     RunFolder,
     add_output,
     add_run,
+    add_safe_csv,
     add_tree,
     check_file,
+    is_safe,
     json_text,
+    nodes_table,
     output_folder,
     write_text,
 )
@@ -326,6 +329,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     add_tree(parser)
     parser.add_argument("--format", choices=FORMATS, required=True, help="see below")
     add_output(parser)
+    add_safe_csv(parser)
     parser.add_argument(
         "--min-support",
         type=float,
@@ -357,7 +361,8 @@ def run_export(options: argparse.Namespace) -> None:
     elif options.format == "linkage" and path is not None and path.suffix == ".npy":
         _write_array(tree.to_linkage(), path)
     else:
-        write_text(WRITERS[options.format](tree), path)
+        safe = [is_safe(options, path)] if options.format == "csv" else []
+        write_text(WRITERS[options.format](tree, *safe), path)
 
 
 def _write_itol(run: RunFolder, tree: Tree, folder: Path, *, overwrite: bool) -> None:
@@ -401,9 +406,9 @@ def _json(tree: Any) -> Iterator[str]:
     return json_pieces(tree)
 
 
-def _csv(tree: Any) -> Iterator[str]:
+def _csv(tree: Any, safe: bool) -> Iterator[str]:
     """Yield the frame as CSV in pieces, which pandas cannot do itself."""
-    frame = tree.to_frame()
+    frame = nodes_table(tree, safe)
     for first in range(0, len(frame), LINES):
         part = frame.iloc[first : first + LINES]
         yield part.to_csv(lineterminator="\n", header=first == 0)

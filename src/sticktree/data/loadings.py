@@ -92,20 +92,25 @@ class Loadings:
         frame = pandas.DataFrame(self.values, index=list(self.names), columns=columns)
         return frame.assign(noise=self.noise, communality=self.communality)
 
-    def csv(self) -> Iterator[str]:
+    def csv(self, safe: bool = True) -> Iterator[str]:
         """Yield the same as CSV, some thousand lines at a time."""
         table: dict[str, list[Any]] = {"column": [str(name) for name in self.names]}
         parts = {f"factor{k}": self.values[:, k] for k in range(self.shape[1])}
         parts |= {"noise": self.noise, "communality": self.communality}
         for name, values in parts.items():
             table[name] = [f"{value:.6g}" for value in values.tolist()]
-        return csv_pieces(table)
+        return csv_pieces(table, safe)
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Write the lines as CSV to a file; without a path, return them."""
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, *, safe: bool = True
+    ) -> str | None:
+        """Write the lines as CSV to a file; without a path, return them.
+
+        Unless ``safe`` is False, text that a spreadsheet would compute has an apostrophe in front.
+        """
         if path is None:
-            return "".join(self.csv())
-        write_pieces(Path(path), self.csv())
+            return "".join(self.csv(safe))
+        write_pieces(Path(path), self.csv(safe))
         return None
 
     def __repr__(self) -> str:

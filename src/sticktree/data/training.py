@@ -386,6 +386,14 @@ class TrainingData:
             return self.groups.of_data
         return self.groups.of_some(_spread_rows(self.n_data, SOME_BY_ONE))
 
+    def log_units_of(self, some: FloatArray) -> FloatArray:
+        """Return what to add to log densities of :meth:`some` data for those of the user's rows."""
+        if self.factored is None:
+            return self.scaling.log_units(some)
+        rows = _spread_rows(self.n_data, len(some))
+        units = self.scaling.log_units(self.standardised[rows])
+        return np.asarray(self.factored.log_rest[rows] + units)
+
     def _some_of_many(self, most: int) -> FloatArray:
         if self.store is None and self.sampled is not None:
             raise ValueError("the rows of the fit are not in memory, and its chains have ended")

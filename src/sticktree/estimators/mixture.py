@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from sticktree.estimators.online import as_first_batch, with_batch
 from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
+from sticktree.inference.interrupts import once
 from sticktree.inference.parameters import AUTO, PARAMETERS, draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
@@ -432,15 +434,17 @@ class DFPMixture(FittedMixture):
         training = training_data(self, X, sample_weight, algorithm, last, factors, groups)
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
-        if last is None:
-            sampled = sample_posterior(training, plan, checkpoint)
-        else:
-            _check_same(last, training, parameters)
-            sampled = continue_sampling(last.sampled, training, plan, checkpoint)
+        with once(), nullcontext() if checkpoint is None else checkpoint.held():
+            if last is None:
+                sampled = sample_posterior(training, plan, checkpoint)
+            else:
+                _check_same(last, training, parameters)
+                sampled = continue_sampling(last.sampled, training, plan, checkpoint)
         stream = None if last is None else last.stream
-        return _concluded(
-            Fit(training.without_store(), sampled, plan.level, parameters, stream), plan
-        )
+        fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
+        if not sampled.finished:
+            self.fit_ = fit  # Ctrl-C once more, while it is summarised, leaves it at that
+        return _concluded(fit, plan)
 
     def more_draws(self, n_draws: int) -> Self:
         """Let the chains of the fit go on, and add their draws to those that there are.
@@ -473,7 +477,8 @@ class DFPMixture(FittedMixture):
         algorithm = last.training.algorithm
         asked = {"algorithm": algorithm, "n_draws": n_draws}
         plan = Plan.of(self.model_parameters() | asked)
-        sampled = continue_sampling(last.sampled, last.training, plan, None)
+        with once():
+            sampled = continue_sampling(last.sampled, last.training, plan, None)
         fit = Fit(last.training, sampled, last.asked_level, last.parameters, last.stream)
         self.fit_ = _concluded(fit, plan)
         return self

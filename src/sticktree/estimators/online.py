@@ -21,7 +21,7 @@ from sticktree.fit import Fit
 from sticktree.inference.compiling import compile_for_stream
 from sticktree.inference.drift import Batch, DriftWarning, Stream, score_batch
 from sticktree.inference.packing import pack_chain, unpack_chain
-from sticktree.inference.parameters import draws_depend_on
+from sticktree.inference.parameters import check_level, draws_depend_on
 from sticktree.inference.runner import Run, Schedule, Workers, sample
 from sticktree.inference.showing import watching
 
@@ -47,6 +47,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
     )
     workers = Workers.of(len(last.sampled.runs), estimator.n_jobs)
     _check_stream(estimator, last)
+    check_level(estimator.level, last.model.depth)
     scaling = last.training.scaling
     x = scaling.standardised(_read_batch(estimator, X))
     training = TrainingData.of_data(scaling, x, parallel=True, names=row_names(X))

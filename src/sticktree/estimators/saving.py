@@ -25,6 +25,7 @@ from sticktree.inference.parameters import draws_depend_on
 from sticktree.inference.runner import Run
 from sticktree.io.archive import Archive, check_destination, open_archive, write_archive
 from sticktree.io.objects import Decoder, Encoder, NotSavableError
+from sticktree.io.sound_fits import check_fit
 from sticktree.model import Model
 
 FORMAT, VERSION = "sticktree.estimator", 2
@@ -32,6 +33,9 @@ ESTIMATORS: dict[str, type[DFPMixture]] = {
     kind.__name__: kind
     for kind in (DFPMixture, DPMixture, DirichletDiffusionTree, PitmanYorDiffusionTree)
 }
+
+FITTED = ("n_features_in_", "feature_names_in_")
+"""Attributes of estimators beside their parameters and the fit."""
 
 
 def save(estimator: DFPMixture, path: str | os.PathLike[str]) -> None:
@@ -120,7 +124,7 @@ def load(path: str | os.PathLike[str]) -> DFPMixture:
 
 def _read_1(archive: Archive) -> DFPMixture:
     """Read a file of version 1, which has all attributes of the estimator side by side."""
-    document, decoder = archive.document(), Decoder(archive.array)
+    document, decoder = archive.document(), _decoder(archive)
     found = {key: decoder.decode(form) for key, form in document["attributes"].items()}
     summaries = {
         "diagnosis": found.pop("diagnosis_"),
@@ -152,12 +156,11 @@ def _read_1(archive: Archive) -> DFPMixture:
     sampled = Sampled(model, selection, runs, schedule, finished)
     parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, estimator.level, parameters, stream)
-    estimator.fit_ = fit.with_summaries(summaries)
-    return estimator
+    return _with_fit(estimator, fit, summaries)
 
 
 def _read_2(archive: Archive) -> DFPMixture:
-    document, decoder = archive.document(), Decoder(archive.array)
+    document, decoder = archive.document(), _decoder(archive)
     # In the order in which they were written: what is met again is found by its number.
     attributes = {key: decoder.decode(form) for key, form in document["attributes"].items()}
     selection, model, schedule = (
@@ -174,6 +177,18 @@ def _read_2(archive: Archive) -> DFPMixture:
     sampled = Sampled(model, selection, runs, schedule, document["finished"], course)
     parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, level, parameters, stream)
+    return _with_fit(estimator, fit, summaries)
+
+
+def _decoder(archive: Archive) -> Decoder:
+    return Decoder(archive.array, archive.members.take)
+
+
+def _with_fit(estimator: DFPMixture, fit: Fit, summaries: dict[str, Any]) -> DFPMixture:
+    """Return the estimator with its fit, once that is known to hold together."""
+    check_fit(fit, summaries)
+    if estimator.n_features_in_ != len(fit.columns.given):
+        raise ValueError("the estimator has other columns than its fit")
     estimator.fit_ = fit.with_summaries(summaries)
     return estimator
 
@@ -184,6 +199,8 @@ def _estimator(name: str, attributes: dict[str, Any]) -> DFPMixture:
     estimator = ESTIMATORS[name](averaging="best")
     estimator.factors = None
     for key, value in attributes.items():
+        if key not in vars(estimator) and key not in FITTED:
+            raise ValueError(f"an estimator has no attribute {key!r}")
         setattr(estimator, key, value)
     return estimator
 

@@ -250,7 +250,7 @@ def _choose(
         some, compared, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line
     )
     selection = replace(selection, models=dict(candidates))
-    selection = selection.in_units(training.scaling.log_units(some))
+    selection = selection.in_units(training.log_units_of(some))
     if some is not training.data:
         # What was compared on some of the rows does not go on with all. On D31 a stack of a model
         # that knows all rows and others that know a sample is worse than the first alone.

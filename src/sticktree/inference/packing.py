@@ -135,7 +135,7 @@ def _parts(values: npt.NDArray[Any], shapes: npt.NDArray[Any]) -> list[npt.NDArr
 
 def pack_chain(chain: ChainLike) -> Arrays:
     """Return all that it takes to go on with the identical draws, but the data and the model."""
-    if isinstance(chain, _RestingChain) and chain.arrays is not None:
+    if isinstance(chain, RestingChain) and chain.arrays is not None:
         return chain.arrays
     arrays = {f"{CHAIN}{name}": array for name, array in chain.snapshot().items()}
     arrays["generator"] = np.array(json.dumps(chain.rng.bit_generator.state))
@@ -163,16 +163,19 @@ def resting(arrays: Arrays, training: TrainingData, model: Model) -> ChainLike:
 
     Most who read a file never go on with its chains, and to wake one loads kernels.
     """
-    return cast("ChainLike", _RestingChain(arrays, training, model))
+    return cast("ChainLike", RestingChain(arrays, training, model))
 
 
-class _RestingChain:
+class RestingChain:
+    """A chain as a file has it, and then as it is."""
+
     def __init__(self, arrays: Arrays, training: TrainingData, model: Model) -> None:
         self.arrays: Arrays | None = arrays
         self.training, self.model = training, model
         self.awake: ChainLike | None = None
 
     def __getattr__(self, name: str) -> Any:
+        """Wake the chain, and ask it."""
         if name.startswith("__"):  # as copy and others ask of any object
             raise AttributeError(name)
         if self.awake is None:

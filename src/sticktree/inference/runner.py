@@ -10,8 +10,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
+LISTEN = 0.5  # seconds until an interrupt is heard that a sleeping thread does not hear
 LEGS = 10  # how often chains are sent to processes and back
 
 
@@ -238,8 +239,7 @@ def sample(
     with ThreadPoolExecutor(max_workers=n_jobs) as pool:
         futures = [pool.submit(work, k) for k in range(len(runs))]
         try:
-            for future in futures:
-                future.result()
+            _wait_for_all(futures)
         except KeyboardInterrupt:
             stop.set()
             for future in futures:
@@ -249,6 +249,18 @@ def sample(
             stop.set()
             raise
     return True
+
+
+def _wait_for_all(futures: Sequence[Future[None]]) -> None:
+    """Wait until all chains are done; raise what one of them raises as soon as it does.
+
+    An interrupt may come in a chain's thread, or in this one while it sleeps.
+    """
+    left: Iterable[Future[None]] = futures
+    while left:
+        done, left = wait(futures, LISTEN, FIRST_EXCEPTION)
+        for future in done:
+            future.result()
 
 
 def in_threads(n_jobs: int, function: Callable[[T], R], items: list[T]) -> list[R]:

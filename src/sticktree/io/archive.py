@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.files import atomically
+from sticktree.files import atomically, most_unpacked, too_large
+from sticktree.npy import read_array
 
 HEADER, DOCUMENT = "sticktree.json", "document.json"
 FIRST_DAY = (1980, 1, 1, 0, 0, 0)  # the earliest that zip can say: no file tells when it was made
@@ -29,6 +30,9 @@ LEVEL = 6  # of compression: 1 takes half as long for that, and files are a sixt
 SAMPLE = 1 << 16  # bytes of an array that tell whether to compress it
 WORTH_WHILE = 0.9  # the size of a sample, once compressed, above which it does not pay
 MOST_JSON = 1 << 28  # bytes
+BYTES_OF_VALUE = 100  # of memory, at most, for a value of a JSON document besides its text
+MOST_WORDS = 300  # characters of what is said of damage
+DENSEST = 1040  # bytes that one byte of a compressed member may stand for, by the format
 
 
 def check_destination(path: Path) -> None:
@@ -88,6 +92,59 @@ def _provenance() -> dict[str, str]:
     }
 
 
+class Members:
+    """The members of a zip from anybody, read into memory within limits.
+
+    Parameters
+    ----------
+    file : ZipFile
+        The zip.
+    size : int
+        The bytes of the file.
+    """
+
+    def __init__(self, file: zipfile.ZipFile, size: int) -> None:
+        self.names = [info.filename for info in file.infolist()]
+        # Members that share their bytes could stand for far more than the file holds.
+        if sum(info.compress_size for info in file.infolist()) > size:
+            raise ValueError("its members overlap")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError("two of its members have the same name")
+        self._file = file
+        self.limit = most_unpacked()
+        self._left = self.limit
+
+    def size(self, member: str) -> int:
+        """Return the bytes of a member."""
+        return self._file.getinfo(member).file_size
+
+    def read(self, member: str) -> bytes:
+        """Return a member; refuse one that would take more memory than there is."""
+        info = self._file.getinfo(member)
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{member} is compressed in a way that sticktree does not use")
+        if info.flag_bits & 0x1:
+            raise ValueError(f"{member} is encrypted")
+        if info.file_size > DENSEST * (info.compress_size + 1):
+            raise ValueError(f"{member} says that it is larger than it can be")
+        self.take(info.file_size)
+        return self._file.read(info)
+
+    def take(self, size: int) -> None:
+        """Take note that so many bytes are needed."""
+        self._left -= size
+        if self._left < 0:
+            raise TooLargeError(self.limit)
+
+
+class TooLargeError(ValueError):
+    """More than may be unpacked."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(limit)
+        self.limit = limit
+
+
 class Archive:
     """An archive that is open for reading.
 
@@ -103,14 +160,13 @@ class Archive:
     """
 
     def __init__(self, file: zipfile.ZipFile, size: int) -> None:
-        # Members that share their bytes could stand for far more than the file holds.
-        if sum(info.compress_size for info in file.infolist()) > size:
-            raise ValueError("its members overlap")
-        self._file = file
+        self.members = Members(file, size)
         header = self._json(HEADER)
         self.name: str = header["format"]
         self.version: int = header["version"]
         self.provenance: dict[str, str] = header.get("provenance", {})
+        if not isinstance(self.name, str) or type(self.version) is not int:
+            raise ValueError(f"{HEADER} does not say what the file is")
 
     def document(self) -> Any:
         """Return the JSON document."""
@@ -118,15 +174,16 @@ class Archive:
 
     def array(self, k: int) -> npt.NDArray[Any]:
         """Return one of the arrays, in the byte order of this machine."""
-        # All of it first: what a wrong header says is believed only once the checksum is right.
-        content = BytesIO(self._file.read(_member(k)))
-        array: npt.NDArray[Any] = np.lib.format.read_array(content, allow_pickle=False)
+        array = read_array(self.members.read(_member(k)))
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _json(self, member: str) -> Any:
-        if self._file.getinfo(member).file_size > MOST_JSON:
+        if self.members.size(member) > MOST_JSON:
             raise ValueError(f"{member} is too long")
-        return json.loads(self._file.read(member))
+        text = self.members.read(member)
+        # A value takes far more memory than text: a list takes two characters.
+        self.members.take(BYTES_OF_VALUE * sum(map(text.count, (b",", b"[", b"{"))))
+        return json.loads(text)
 
 
 @contextmanager
@@ -144,8 +201,10 @@ def open_archive(path: Path, readers: dict[str, Sequence[int]]) -> Iterator[Arch
                 yield archive
         except (_UnknownFormatError, ImportError, MemoryError):
             raise
+        except TooLargeError as error:
+            raise too_large(str(path), error.limit) from None
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = f"{type(error).__name__}: {error}".splitlines()[0][:MOST_WORDS]
             raise ValueError(f"{path} is damaged, or not a sticktree file ({reason})") from error
 
 

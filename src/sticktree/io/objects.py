@@ -31,6 +31,8 @@ from sticktree.inference.drift import Batch, Stream
 from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.inference.runner import Schedule
 from sticktree.inference.selection import Selection
+from sticktree.io.annotations import check_parts
+from sticktree.io.sound_draws import check_packed
 from sticktree.model import Column, Groups, Model
 from sticktree.posterior.cutting import Cut, Lasting
 from sticktree.posterior.draws import Diagnosis
@@ -193,10 +195,16 @@ class Decoder:
     ----------
     array : callable
         Returns the array of a number.
+    take : callable
+        Called with the bytes of what is copied; raises when these are too many.
     """
 
-    def __init__(self, array: Callable[[int], npt.NDArray[Any]]) -> None:
-        self._read = array
+    def __init__(
+        self,
+        array: Callable[[int], npt.NDArray[Any]],
+        take: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        self._read, self.take = array, take
         self._arrays: dict[int, npt.NDArray[Any]] = {}
         self._made: list[Any] = []
 
@@ -214,7 +222,11 @@ class Decoder:
         if tag in SHARED_READERS:
             made = SHARED_READERS[tag](self, content)
         else:
-            made = CLASSES[tag](**{name: self.decode(part) for name, part in content.items()})
+            parts = {name: self.decode(part) for name, part in content.items()}
+            kind = CLASSES[tag]
+            if isinstance(kind, type):
+                check_parts(kind, parts)
+            made = kind(**parts)
         self._made.append(made)
         return made
 
@@ -319,7 +331,7 @@ READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "frozen array": lambda decoder, number: decoder.array(number, writeable=False),
     "objects": _objects,
     "float": lambda _, content: float(content),
-    "scalar": lambda decoder, content: np.dtype(content[0]).type(decoder.decode(content[1])),
+    "scalar": lambda decoder, content: _scalar(decoder, content),
     "dtype": lambda _, content: np.dtype(content).newbyteorder("="),
     "tuple": lambda decoder, content: tuple(map(decoder.decode, content)),
     "dict": lambda decoder, content: {decoder.decode(k): decoder.decode(v) for k, v in content},
@@ -331,9 +343,25 @@ READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "generator": _generator,
     "random state": _random_state,
 }
+
+
+def _draws(decoder: Decoder, content: Any) -> list[Draw]:
+    arrays = decoder.decode(content)
+    check_packed(arrays)
+    decoder.take(sum(array.nbytes for array in arrays.values()))  # they are copied
+    return unpack_draws(arrays)
+
+
+def _scalar(decoder: Decoder, content: Any) -> Any:
+    dtype = np.dtype(content[0])
+    if dtype.kind not in "biufUSMm":
+        raise ValueError(f"{dtype} is no type of numbers or text")
+    return dtype.type(decoder.decode(content[1]))
+
+
 SHARED_READERS: dict[str, Callable[[Decoder, Any], Any]] = {
-    "draws": lambda decoder, content: unpack_draws(decoder.decode(content)),
-    "draw": lambda decoder, content: unpack_draws(decoder.decode(content))[0],
+    "draws": lambda decoder, content: _draws(decoder, content),
+    "draw": lambda decoder, content: _draws(decoder, content)[0],
     "tree": lambda decoder, content: Tree(
         **{name: decoder.decode(part) for name, part in content.items()}
     ),

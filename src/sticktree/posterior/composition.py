@@ -116,9 +116,13 @@ class Composition:
         """Return the table as a pandas data frame."""
         return optional("pandas", extra="frames", asker="to_frame").DataFrame(self.table)
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a file."""
-        write_lines(path, self.table)
+    def to_csv(self, path: str | os.PathLike[str], *, safe: bool = True) -> None:
+        """Write the table to a file.
+
+        Unless ``safe`` is False, text that a spreadsheet would compute, such as ``=1+1``, has an
+        apostrophe in front.
+        """
+        write_lines(path, self.table, safe)
 
     def __str__(self) -> str:
         """Return the shares of clusters, in percent."""
@@ -301,9 +305,13 @@ class Contrasts:
         """Return the table as a pandas data frame."""
         return optional("pandas", extra="frames", asker="to_frame").DataFrame(self.table)
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a file."""
-        write_lines(path, self.table)
+    def to_csv(self, path: str | os.PathLike[str], *, safe: bool = True) -> None:
+        """Write the table to a file.
+
+        Unless ``safe`` is False, text that a spreadsheet would compute, such as ``=1+1``, has an
+        apostrophe in front.
+        """
+        write_lines(path, self.table, safe)
 
     def __str__(self) -> str:
         """Return the table with a line that says what is compared."""
@@ -331,10 +339,12 @@ def _line(group: Any, branch: str, share: float, low: float, high: float) -> dic
     return {"group": group, "branch": branch, "share": share, "low": low, "high": high}
 
 
-def write_lines(path: str | os.PathLike[str], lines: Sequence[Mapping[str, Any]]) -> None:
+def write_lines(
+    path: str | os.PathLike[str], lines: Sequence[Mapping[str, Any]], safe: bool = True
+) -> None:
     """Write lines of a table to a CSV file."""
     columns = {name: [line[name] for line in lines] for name in lines[0]}
-    write_pieces(Path(path), csv_pieces(columns))
+    write_pieces(Path(path), csv_pieces(columns, safe))
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:

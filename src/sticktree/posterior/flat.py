@@ -275,7 +275,10 @@ def search(
     if n_clusters is None:
         # Both losses are concave in how data that no draw parts are shared out: they stay together.
         first, kind, weight = never_parted(draws)
-        draws, starts = np.ascontiguousarray(draws[:, first]), [z[first] for z in starts]
+        draws = np.ascontiguousarray(draws[:, first])
+        # A tree from elsewhere may part such data: numbers have to go on without gaps.
+        compact = (np.unique(z[first], return_inverse=True)[1] for z in starts)
+        starts = [z.astype(np.int32) for z in compact]
     n_draws, n_data = draws.shape
     most = int(draws.max()) + 1
     # Where draws disagree, the best clustering may have more clusters than any of them.

@@ -188,16 +188,21 @@ class Relevance:
         pandas = optional("pandas", extra="frames", asker="to_frame")
         return pandas.DataFrame(self.table, columns=list(FIELDS))
 
-    def csv(self) -> Iterator[str]:
+    def csv(self, safe: bool = True) -> Iterator[str]:
         """Yield the lines as CSV, some thousand at a time; what is NaN is empty."""
         lines = self.table
-        return csv_pieces({name: [_cell(line[name]) for line in lines] for name in FIELDS})
+        return csv_pieces({name: [_cell(line[name]) for line in lines] for name in FIELDS}, safe)
 
-    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """Write the lines as CSV to a file; without a path, return them."""
+    def to_csv(
+        self, path: str | os.PathLike[str] | None = None, *, safe: bool = True
+    ) -> str | None:
+        """Write the lines as CSV to a file; without a path, return them.
+
+        Unless ``safe`` is False, text that a spreadsheet would compute has an apostrophe in front.
+        """
         if path is None:
-            return "".join(self.csv())
-        write_pieces(Path(path), self.csv())
+            return "".join(self.csv(safe))
+        write_pieces(Path(path), self.csv(safe))
         return None
 
     def shown(self) -> tuple[list[list[str]], int]:

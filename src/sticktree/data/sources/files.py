@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
 import io
-import lzma
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sticktree.data.sources.file_table import FileTable
 from sticktree.data.sources.formats import ENDINGS, is_zarr, open_table
 from sticktree.data.sources.naming import distinct
 from sticktree.data.sources.numerals import THOUSANDS, Numerals
 from sticktree.data.sources.text import decoded, find_delimiter, laid_out, rows_of_text
+from sticktree.data.sources.unpacking import unpacked
 from sticktree.errors import ParameterError
+from sticktree.files import first_line
+from sticktree.npy import read_array
 from sticktree.optional import load_pandas
 
 SUFFIXES = {
@@ -45,7 +42,6 @@ SUFFIXES = {
 FORMATS = tuple(dict.fromkeys(SUFFIXES.values()))
 SHEETS = ("xlsx", "xls", "ods")
 OF_TEXT = ("delimiter", "decimal", "thousands", "header", "encoding")  # options of reading
-PACKED = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 
 
 def read_file(path: str | os.PathLike[str], **options: Any) -> FileTable:
@@ -110,7 +106,7 @@ def read_bytes(
         is needed if only one has rows.
     """
     source: dict[str, Any] = {"name": name, "sha256": hashlib.sha256(content).hexdigest()}
-    content, inner = _unpacked(content, name)
+    content, inner = unpacked(content, name)
     if format is None:
         format = SUFFIXES.get(Path(inner).suffix.lower())
         if format is None:
@@ -160,23 +156,6 @@ def _numerals(decimal: str | None, thousands: str | None, delimiter: str) -> Num
     if decimal == thousands:
         raise ParameterError("thousands", thousands, f"other than the decimal mark {decimal!r}")
     return Numerals(decimal, thousands or "")
-
-
-def _unpacked(content: bytes, name: str) -> tuple[bytes, str]:
-    """Return what a compressed file holds, and its name without the last ending."""
-    suffix = Path(name).suffix.lower()
-    try:
-        if suffix in PACKED:
-            return PACKED[suffix](content), Path(name).stem
-        if suffix == ".zip":
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                members = [member for member in archive.namelist() if not member.endswith("/")]
-                if len(members) != 1:
-                    raise ValueError(f"{name} must hold one file, got {len(members)}")
-                return archive.read(members[0]), members[0]
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{name} cannot be unpacked: {error}") from None
-    return content, name
 
 
 def _text(
@@ -231,8 +210,10 @@ def _arrow(content: bytes, name: str, format: str) -> Any:
             frame = pandas.read_feather(io.BytesIO(content))
         else:
             frame = pandas.read_parquet(io.BytesIO(content), engine="pyarrow")
-    except (ValueError, OSError) as error:
-        raise ValueError(f"{name} is not a {spoken} file: {error}") from None
+    except MemoryError:
+        raise
+    except Exception as error:  # metadata of pandas are read as they come
+        raise ValueError(f"{name} is not a {spoken} file: {first_line(error)}") from None
     frame = frame.reset_index(drop=frame.index.name is None)
     frame.columns = pandas.Index(distinct([str(column) for column in frame.columns]))
     return frame
@@ -240,15 +221,18 @@ def _arrow(content: bytes, name: str, format: str) -> Any:
 
 def _npy(content: bytes, name: str) -> Any:
     pandas = load_pandas()
+    if content.startswith(b"PK"):
+        raise ValueError(f"{name} must hold one array with rows and columns, got several arrays")
     try:
-        array = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
+        array = read_array(content)
+    except ValueError as error:
         raise ValueError(f"{name} is not a plain array of numpy: {error}") from None
-    if not isinstance(array, np.ndarray) or array.ndim not in (1, 2):
+    if array.ndim not in (1, 2):
         raise ValueError(
-            f"{name} must hold one array with rows and columns, got "
-            + (f"shape {array.shape}" if isinstance(array, np.ndarray) else "several arrays")
+            f"{name} must hold one array with rows and columns, got shape {array.shape}"
         )
+    if array.size == 0:
+        raise ValueError(f"{name} has no rows, or no columns")
     if array.dtype.names:
         return pandas.DataFrame({field: array[field] for field in array.dtype.names})
     if array.ndim == 1:

@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray
 from sticktree.data.sources.tables import ChunkedTable, check_table
+from sticktree.files import first_line
+from sticktree.npy import read_header
 
 
 class ArrayTable(ChunkedTable):
@@ -45,18 +47,26 @@ class NpyTable(ChunkedTable):
 
     def __init__(self, path: Path) -> None:
         self.name, self.names, self.path = str(path), None, path
-        try:
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError, OSError) as error:
+        with path.open("rb") as file:
+            if file.read(2) == b"PK":
+                raise ValueError(f"{path} must hold one array, got several")
+            file.seek(0)
+            try:
+                header = read_header(file)
+            except ValueError as error:
+                raise ValueError(
+                    f"{path} is not a plain array of numpy, or cut short: {error}"
+                ) from None
+            self.offset = file.tell()
+        check_table(self.name, header.shape, header.dtype)
+        if header.nbytes > path.stat().st_size - self.offset:
             raise ValueError(
-                f"{path} is not a plain array of numpy, or cut short: {error}"
-            ) from None
-        if not isinstance(array, np.memmap):
-            raise ValueError(f"{path} must hold one array, got several")
-        check_table(self.name, array.shape, array.dtype)
-        self.n_rows, self.columns = array.shape[0], tuple(range(array.shape[1]))
-        self.width, self.dtype, self.offset = array.shape[1], array.dtype, int(array.offset)
-        self.by_columns = not array.flags.c_contiguous
+                f"{path} is not a plain array of numpy, or cut short: its rows take "
+                f"{header.nbytes:,} bytes"
+            )
+        self.n_rows, self.width = header.shape
+        self.columns, self.dtype = tuple(range(self.width)), header.dtype
+        self.by_columns = header.by_columns and self.width > 1
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Return the rows from ``start`` up to ``stop``."""
@@ -156,8 +166,12 @@ class ParquetTable(ChunkedTable):
             ) from None
         try:
             return parquet.ParquetFile(file, buffer_size=BUFFER, pre_buffer=False)
-        except (ValueError, OSError) as error:  # ArrowInvalid is a ValueError
-            raise ValueError(f"{file} is not a Parquet file, or cut short: {error}") from None
+        except FileNotFoundError:
+            raise
+        except Exception as error:  # what is wrong with metadata has errors of its own
+            raise ValueError(
+                f"{file} is not a Parquet file, or cut short: {first_line(error)}"
+            ) from None
 
     def read(self, start: int, stop: int) -> FloatArray:
         """Return the rows from ``start`` up to ``stop``."""
@@ -179,7 +193,7 @@ class ParquetTable(ChunkedTable):
                     try:
                         batch = next(batches, None)
                     except (ValueError, OSError) as error:
-                        raise ValueError(f"{file} cannot be read: {error}") from None
+                        raise ValueError(f"{file} cannot be read: {first_line(error)}") from None
                     if batch is None:
                         break
                     rows = np.empty((batch.num_rows, len(names)))

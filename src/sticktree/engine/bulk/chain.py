@@ -32,6 +32,7 @@ from sticktree.model import Model
 MOST_PAIRS = 64  # that may split or merge in a sweep
 ROWS_OF_ROUNDS = 50_000  # fewer rows choose several times in a sweep
 WORD = 2**64
+LARGEST = 1e150  # entry, of which there is a square
 
 
 class BulkChain(ChainState):
@@ -169,6 +170,11 @@ class BulkChain(ChainState):
         """Choose the grids on which entries and their products are summed."""
         extent = self.rows.extent
         largest = max(extent.largest, 1.0) * (self.headroom if extent.gaps else 1.0)
+        if largest > LARGEST:
+            raise ValueError(
+                f"rows must be within {LARGEST:g} units of their columns for many rows, got an "
+                f"entry of {extent.largest:g}"
+            )
         self.grids = Grid.of(extent.n, largest), Grid.of(extent.n, largest**2)
 
     def _read_rows(self) -> None:

@@ -123,13 +123,13 @@ class Sampler:
     def _load(self, snapshot: Snapshot) -> None:
         """Take over what `snapshot` returned, into a state that has room for it."""
         for name in self.of_nodes:
-            getattr(self.state, name)[: len(snapshot[name])] = snapshot[name]
+            _take_over(name, snapshot[name], getattr(self.state, name)[: len(snapshot[name])])
         for name in self.of_all:
-            getattr(self.state, name)[...] = snapshot[name]
+            _take_over(name, snapshot[name], getattr(self.state, name))
         if self.grouped:
             for name in OF_GROUPS:
                 saved = snapshot[name]
-                getattr(self.state, name)[: len(saved)] = saved
+                _take_over(name, saved, getattr(self.state, name)[: len(saved)])
         list_nodes(self.state)
         self.words = snapshot["words"].copy()
         self.effort = Effort.restored(snapshot.get("effort"), self.size)
@@ -188,6 +188,19 @@ class Sampler:
         if self.grouped:
             count_groups(self.state)
             divide_sticks(self.state)
+
+
+def _take_over(name: str, saved: npt.NDArray[Any], place: npt.NDArray[Any]) -> None:
+    """Copy an array of a snapshot into a state.
+
+    Numpy would stretch one that is too small, and take records apart by their order.
+    """
+    if (saved.shape, saved.dtype) != (place.shape, place.dtype):
+        raise ValueError(
+            f"the snapshot of a chain is from another version, or damaged: {name} has the shape "
+            f"{saved.shape}, not {place.shape}, or another type"
+        )
+    place[...] = saved
 
 
 def tree_of(state: TreeState) -> Tree:

@@ -1,0 +1,290 @@
+"""Whether a snapshot from a file is that of a chain: its tree holds together, its sizes fit."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.engine.own.state import DIAG, FORM, FULL, SPHERICAL, TWIGS
+from sticktree.inference.packing import CHAIN as PREFIX
+from sticktree.inference.packing import PARALLEL
+from sticktree.io.laws import CHAIN, LARGEST, Arrays, Sizes, check_law, check_shape, check_sticks
+from sticktree.model import Model
+from sticktree.tree.arrays import NULL
+
+Integers = npt.NDArray[np.int64]
+
+# Places in `sizes`, as in `sticktree.engine.common.links`, which loads kernels.
+FREE, MADE, LEAVES = 1, 2, 3
+LINKS = ("parent", "first_child", "next_sibling", "previous_sibling", "level", "n", "n_children")
+COMMON = ("nodes", "sizes", "levels", "scalars", "words")
+NEEDED = {
+    "shared": ("factor",),
+    "own": ("coordinates", "variance", "hyper", "psi"),
+}
+ONE_BY_ONE = {"shared": ("leaf", "leaves", "total"), "own": ("leaf", "imputed")}
+OF_GROUPS = ("seated", "stick", "rest", "gamma")
+MANY = ("parallel", "leaves", "rank", "anchor", "sums_n", "sums_seen", "sums_total", "sums_second")
+
+
+def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
+    """Raise unless arrays are those of a chain of this model on these rows.
+
+    ``arrays`` are as :func:`~sticktree.inference.packing.pack_chain` returns them, and may hold
+    more.
+    """
+    _check_generator(arrays["generator"])
+    found = {
+        name.removeprefix(PREFIX): array
+        for name, array in arrays.items()
+        if name.startswith(PREFIX)
+    }
+    parallel = PARALLEL in found
+    needed = (*COMMON, *NEEDED[model.leaf_noise])
+    needed += MANY if parallel else ONE_BY_ONE[model.leaf_noise]
+    if parallel and model.leaf_noise == "shared":
+        needed += ("slots", "products")
+    if model.groups is not None:
+        needed += OF_GROUPS
+    absent = [name for name in needed if name not in found]
+    _needed(not absent, f"a chain lacks {', '.join(absent)}")
+    n_leaves = _size_of(found["sums_n"] if parallel else found.get("leaves"))
+    here = sizes | {
+        "nodes": found["nodes"].shape[:1],
+        "leaves": (n_leaves,),
+        "blocks": found["stream_n"].shape[:1] if "stream_n" in found else (0,),
+    }
+    for name, array in found.items():
+        check_law(name, array, CHAIN)
+        if name in CHAIN:
+            check_shape(name, array.shape, CHAIN[name], here)
+    _needed(found["words"].any(), "random numbers that are all zero never change")
+    _needed(not sizes["gaps"][0] or "imputed" in found, "a chain lacks imputed")
+    if model.leaf_noise == "shared":
+        _needed(found["factor"].shape[:1] == sizes["columns"], "factor is of other columns")
+        _needed(not model.learns_rates or "rates" in found, "a chain lacks rates")
+    _check_numbers(found, model)
+    if model.leaf_noise == "own":
+        _check_form(found["sizes"], model, full=sizes["together"][0] > 0)
+    tree = _Links(found["nodes"], found["sizes"], model.depth)
+    tree.check(compressed=model.leaf_noise == "shared")
+    if parallel:
+        tree.check_leaves(found["leaves"], found.get("slots"))
+        _check_blocks(found)
+    else:
+        tree.check_data(found["leaf"], found.get("leaves"))
+    if model.groups is not None:
+        _needed(not parallel, "rows in groups are one by one")
+        tree.check_groups(found, model.groups.of_row)
+
+
+def _check_generator(text: npt.NDArray[Any]) -> None:
+    _needed(text.dtype.kind == "U" and text.size == 1, "the state of the random numbers is no text")
+    state = json.loads(str(text))
+    _needed(isinstance(state, dict), "the random numbers have no state")
+    # What numpy takes as it is, and believes.
+    parts = [state.get("has_uint32", 0), state.get("uinteger", 0)]
+    _needed(all(type(part) is int and 0 <= part < 2**32 for part in parts), "random numbers")
+
+
+def _check_numbers(found: Arrays, model: Model) -> None:
+    """Check the parameters that all moves divide by, or draw from."""
+    scalars, levels = found["scalars"], found["levels"]
+    _needed(scalars.ndim == 1 and scalars.size >= 2, "scalars are missing")
+    c, d = scalars[:2]
+    _needed(1 / LARGEST < c < LARGEST and 0 <= d < 1, f"c is {c} and d is {d}")
+    _needed(model.discount is not None or d > 0, "d is 0, and is learned")
+    if model.leaf_noise == "shared":
+        _needed(scalars.size > 2 and scalars[2] == model.noise, "the noise is not the model's")
+        _check_scales(levels)
+        _check_factor(found["factor"], found["factor"].shape[:1], model)
+    elif found["psi"].size:
+        psi = found["psi"]
+        _needed(np.allclose(psi, psi.T, rtol=1e-6, atol=0.0), "psi is not symmetric")
+        np.linalg.cholesky(psi)  # raises unless it is positive definite
+    allowed = np.array_equal(levels["shape"][:-1], model.shape)
+    _needed(allowed, "the levels are not those of the model")
+    alpha = c * levels["shape"] - d * model.less_discount
+    right = np.allclose(levels["alpha"], alpha, rtol=1e-6, atol=1e-300)
+    _needed(right, "the concentrations are not those of c and d")
+
+
+def _check_scales(levels: npt.NDArray[Any]) -> None:
+    """Check the scales of the levels, and what follows from them."""
+    scale, reach, bound = (np.ascontiguousarray(levels[x]) for x in ("scale", "reach", "bound"))
+    check_law("scale", scale, {"scale": CHAIN["variance"]})
+    _needed(np.allclose(reach, np.cumsum(scale), rtol=1e-6), "scales do not add up")
+    _needed((bound >= 0).all() and (bound <= 1.0 + 1e-6).all(), "a density is out of its bounds")
+
+
+def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
+    """Check that the state says what form the covariance of leaves has."""
+    form = {"diag": DIAG, "spherical": SPHERICAL, "full": FULL if full else DIAG}
+    right = sizes.size > FORM and sizes[FORM] == form[model.covariance_type]
+    _needed(right, "the covariance of the leaves is of another form")
+
+
+def _check_factor(factor: npt.NDArray[Any], size: tuple[int, ...], model: Model) -> None:
+    """Check that A is a matrix that has an inverse, or the diagonal of one."""
+    if factor.ndim == 1:
+        _needed(model.covariance_type != "full" and (factor != 0).all(), "factor is singular")
+        return
+    _needed(factor.shape == 2 * size, f"factor has the shape {factor.shape}")
+    sign, volume = np.linalg.slogdet(factor)
+    _needed(sign != 0 and np.isfinite(volume), "factor is singular")
+
+
+class _Links:
+    """The links of a tree in flat arrays; see `sticktree.engine.common.links`."""
+
+    def __init__(self, nodes: npt.NDArray[Any], sizes: Integers, depth: int) -> None:
+        _needed(nodes.ndim == 1 and nodes.size >= 1, "a chain has no nodes")
+        names = nodes.dtype.names or ()
+        _needed(all(name in names for name in LINKS), "nodes lack links")
+        _needed(all(nodes.dtype[name] == np.int64 for name in LINKS), "links of another type")
+        _needed(sizes.ndim == 1 and sizes.size >= 6, "sizes are missing")
+        _needed(sizes[MADE] == nodes.size, f"{sizes[MADE]} nodes were made, {nodes.size} are there")
+        self.nodes, self.sizes, self.depth = nodes, sizes, depth
+        self.parent, self.first, self.next, self.before, self.level, self.n, self.n_children = (
+            np.ascontiguousarray(nodes[name]) for name in LINKS
+        )
+        self.live = np.zeros(nodes.size, dtype=bool)
+
+    def check(self, *, compressed: bool) -> None:
+        """Check the tree itself, and that the other numbers are free."""
+        size = self.parent.size
+        self._find_live()
+        for name, link in zip(LINKS[:3], (self.parent, self.first, self.next), strict=True):
+            used = link[self.live]
+            _needed(used.min() >= NULL and used.max() < size, f"{name} is outside the tree")
+        _needed(self.parent[0] == NULL and self.level[0] == 0, "the root is not the root")
+        live = np.flatnonzero(self.live)
+        children = live[live != 0]
+        above = self.parent[children]
+        _needed((above != NULL).all() and self.live[above].all(), "a node hangs nowhere")
+        # So all hang on the root, as levels end there.
+        step = self.level[children] - self.level[above]
+        _needed((step >= 1).all() and (self.level[live] >= 0).all(), "a node is not below another")
+        _needed((self.level[live] <= self.depth).all(), "a node is below all levels")
+        number = np.bincount(above, minlength=size)
+        _needed(np.array_equal(number[live], self.n_children[live]), "numbers of children differ")
+        ends = self.level[live] == self.depth
+        _needed(np.array_equal(number[live] == 0, ends), "a node without children is not a leaf")
+        if compressed:
+            _needed((number[children] != 1).all(), "a node has a single child")
+        else:
+            _needed((step == 1).all(), "a branch skips a level")
+        self._check_siblings(children, above, number)
+        self.leaves = live[ends]
+        _needed(self.sizes[LEAVES] == self.leaves.size, "the number of leaves differs")
+        if not compressed:
+            n_twigs = int((self.level[live] == self.depth - 1).sum())
+            _needed(self.sizes[TWIGS] == n_twigs, "the number of twigs differs")
+        _needed(self.n[live].min() >= 1, "a node has no rows")
+        below = np.bincount(above, weights=self.n[children], minlength=size)
+        inner = live[~ends]
+        _needed(np.array_equal(below[inner], self.n[inner]), "numbers of rows do not add up")
+
+    def _find_live(self) -> None:
+        """Find the nodes in use: all but those in the list of numbers that can be given again.
+
+        What these had as links is left in them.
+        """
+        free, following = int(self.sizes[FREE]), self.next.tolist()
+        used = [True] * len(following)
+        while free != NULL:
+            _needed(0 < free < len(used) and used[free], "the list of free nodes has no end")
+            used[free] = False
+            free = following[free]
+        self.live[:] = used
+
+    def _check_siblings(self, children: Integers, above: Integers, number: Integers) -> None:
+        """Check that the children of every node are a list from its first to its last."""
+        follows = self.next[children]
+        has_next = follows != NULL
+        after = follows[has_next]
+        _needed(self.live[after].all(), "a sibling does not hang on the tree")
+        same = self.parent[after] == above[has_next]
+        _needed(same.all() and (self.before[after] == children[has_next]).all(), "siblings differ")
+        first = self.first[above]
+        _needed((first != NULL).all() and (self.parent[first] == above).all(), "no first child")
+        _needed((self.before[first] == NULL).all(), "a first child is not the first")
+        barren = self.live & (number == 0)
+        _needed((self.first[barren] == NULL).all(), "a leaf has a child")
+        _needed(self.next[0] == NULL, "the root has a sibling")
+        # Steps to the end of each list, in leaps of 1, 2, 4, … siblings.
+        length, leap = np.ones(self.parent.size, dtype=np.int64), self.next.copy()
+        for _ in range(int(number.max(initial=0)).bit_length()):
+            some = np.flatnonzero(self.live & (leap != NULL))
+            if not some.size:
+                break
+            there = leap[some]
+            length[some], leap[some] = length[some] + length[there], leap[there]
+        parents = np.unique(above)
+        whole = length[self.first[parents]] == number[parents]
+        _needed(whole.all() and (leap[self.live] == NULL).all(), "siblings are no list")
+
+    def check_data(self, leaf: Integers, listed: Integers | None) -> None:
+        """Check that rows sit in the leaves, as many as these say."""
+        _needed(leaf.max(initial=0) < self.parent.size, "a row sits in a node that is not there")
+        count = np.bincount(leaf, minlength=self.parent.size)
+        wanted = np.zeros_like(count)
+        wanted[self.leaves] = self.n[self.leaves]
+        _needed(np.array_equal(count, wanted), "rows do not sit in the leaves")
+        if listed is not None:
+            self.check_slots(listed)
+
+    def check_groups(self, found: Arrays, group: npt.NDArray[Any]) -> None:
+        """Check the sticks, and that rows of groups are counted below every node as they sit."""
+        live, seated = self.live, found["seated"]
+        above = self.parent[live]
+        top = np.where(above == NULL, -1, self.level[above])
+        sticks = {name: found[name][live] for name in ("stick", "rest")}
+        check_sticks(sticks, top, self.level[live])
+        count = np.zeros_like(seated)
+        np.add.at(count, (found["leaf"], group), 1)
+        for level in range(self.depth, 0, -1):
+            here = np.flatnonzero(live & (self.level == level))
+            np.add.at(count, self.parent[here], count[here])
+        right = np.array_equal(count[live], seated[live])
+        _needed(right, "rows of groups do not sit where they are counted")
+
+    def check_leaves(self, leaves: Integers, slots: Integers | None) -> None:
+        """Check that all leaves are listed, each once."""
+        _needed(np.array_equal(np.sort(leaves), self.leaves), "the leaves are not those listed")
+        if slots is not None:
+            self.check_slots(slots)
+
+    def check_slots(self, listed: Integers) -> None:
+        """Check that all leaves are listed where they say."""
+        _needed(np.array_equal(np.sort(listed), self.leaves), "the leaves are not those listed")
+        slot = self.nodes["slot"][listed]
+        _needed(np.array_equal(slot, np.arange(listed.size)), "leaves are listed elsewhere")
+
+
+def _check_blocks(found: Arrays) -> None:
+    """Check the rows that have left memory, if there are any."""
+    names = [name for name in CHAIN if name.startswith("stream_")]
+    there = [name in found for name in names]
+    _needed(all(there) or not any(there), "a chain lacks blocks")
+    if all(there):
+        n, next_number = map(int, found["stream_words"])
+        blocks = found["stream_n"]
+        _needed(n == sum(blocks.tolist()), "blocks have other rows than they say")
+        _needed(n < 2**53, "there are more rows than can be")
+        number = found["stream_number"]
+        _needed(len(np.unique(number)) == number.size, "two blocks have the same number")
+        if number.size:
+            _needed(number.min() >= 2**63 and int(number.max()) < next_number, "numbers of blocks")
+
+
+def _size_of(array: npt.NDArray[Any] | None) -> int:
+    return 0 if array is None else int(array.size)
+
+
+def _needed(condition: Any, what: str) -> None:
+    if not condition:
+        raise ValueError(what)

@@ -1,0 +1,1 @@
+"""Random damage, done on purpose: see README.md beside the tests."""
