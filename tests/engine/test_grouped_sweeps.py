@@ -116,9 +116,9 @@ def functions(chain):
 
 
 CASES = {
-    "shared full": (Shared, {"form": "full"}, 800),
+    "shared full": (Shared, {"form": "full"}, 400),
     "shared diagonal with gaps": (Shared, {"form": "diag", "gaps": True}, 400),
-    "own diagonal": (Own, {"form": "diag"}, 500),
+    "own diagonal": (Own, {"form": "diag"}, 400),
     "own full": (Own, {"form": "full"}, 400),
     "mixed columns": (Own, {"form": "diag", "kinds": ("gaussian", "categorical")}, 400),
 }
