@@ -118,7 +118,7 @@ def test_a_column_that_never_changes(fit):
     assert "note: not fitted: b (left out: always the same)" in err
     run, err = fit("a,b\n1,5\n2,5\n3,5\n9,5\n", "--kinds", "b=gaussian")
     assert list(run.record["columns"]["fitted"]) == ["a", "b"]
-    assert err == ""
+    assert "not fitted" not in err
 
 
 def test_a_tree_of_one_leaf(fit, told):

@@ -67,7 +67,7 @@ def test_a_snapshot_keeps_the_effort_and_an_old_one_gets_that_of_its_tree(noise,
     old = saved.copy()
     del old["effort"]
     if bulk:
-        old["parallel"] = np.concatenate([saved["parallel"], [5, 9]]).astype(np.uint64)
+        old["parallel"] = np.append(saved["parallel"], np.array([5, 9], dtype=np.uint64))
     restored = type(chain).restored(rows, model, rng, old)
     size = restored.leaves.size if bulk else restored.tree().n_nodes
     assert restored.effort == Effort(size)

@@ -4,10 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
 
 import sticktree.fit
-from sticktree import DFPMixture
+from sticktree import DFPMixture, DPMixture
 from sticktree.posterior import Posterior
 from sticktree.posterior.draws import ConvergenceWarning, Diagnosis, diagnose
 from sticktree.posterior.settled import Settled
@@ -224,9 +223,8 @@ def test_fit_is_silent_where_only_details_of_the_tree_differ(monkeypatch, blobs)
         )
 
 
-def test_fit_that_has_not_warmed_up_warns():
-    mixture = DFPMixture(
-        depth=8, covariance_type="full", n_chains=4, n_warmup=0, n_draws=8, random_state=0
-    )
-    with pytest.warns(ConvergenceWarning, match="Density: no"):
-        mixture.fit(load_wine().data)
+def test_fit_whose_chains_differ_warns():
+    noise = np.random.default_rng(0).normal(size=(20, 2))
+    mixture = DPMixture(n_chains=2, n_warmup=50, n_draws=50, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Clusters: no"):
+        mixture.fit(noise)

@@ -291,5 +291,5 @@ def test_leave_one_out_of_a_stack_is_the_weighted_mean_of_its_models():
     np.testing.assert_allclose(found.pointwise, expected)
     assert found.elpd == pytest.approx(expected.sum())
     np.testing.assert_array_equal(found.k_hat, k_hat.max(axis=0))
-    assert "of 20 rows, by a stack of 2 models" in str(found)
+    assert "of 20 rows, in nats, by a stack of 2 models" in str(found)
     assert "stack" not in str(mixed(results, {"a": 1.0}))

@@ -461,10 +461,10 @@ class DFPMixture(FittedMixture):
         --------
         >>> import numpy as np
         >>> from sticktree import DPMixture
-        >>> X = np.random.default_rng(0).normal(size=(20, 2))
-        >>> mixture = DPMixture(n_chains=2, n_warmup=50, n_draws=50, random_state=0).fit(X)
+        >>> X = np.random.default_rng(0).normal(np.repeat([[0.0], [9.0]], 20, axis=0), 1.0, (40, 2))
+        >>> mixture = DPMixture(n_chains=4, n_warmup=200, n_draws=200, random_state=0).fit(X)
         >>> mixture.more_draws(100).n_draws_
-        150
+        300
         """
         check_is_fitted(self)
         check_integer("n_draws", n_draws, minimum=1)

@@ -43,6 +43,8 @@ FORMAT, VERSION = "sticktree.checkpoint", 2
 RUN, COURSE = "run.json", "course.json"
 MOST_TEXT = 1 << 24  # bytes of a description
 MADE_BY = "made_by"  # what a run was made by, one version after the other
+AUTO = repr("auto")
+ONCE_AUTO = {"precision_prior": "(1.0, 0.01)", "scale_prior": "(1.0, 10.0)"}
 OF_RUN = "run"  # the array of a chain's file that says of which run it is, and which chain
 
 
@@ -107,6 +109,7 @@ class Checkpoint:
                 f"checkpoint: {self.folder} holds a run with rows {there}; go on with them there, "
                 "or choose another folder"
             )
+        found = found | {"parameters": self._as_now(found.get("parameters"))}
         for key in ("shape", "data", "parameters"):
             if found.get(key) != self.header[key]:
                 what = self._others(found.get(key)) if key == "parameters" else ""
@@ -129,6 +132,14 @@ class Checkpoint:
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise ValueError(f"checkpoint: {path} is damaged or not from sticktree")
         return found
+
+    def _as_now(self, found: Any) -> Any:
+        """Return parameters of a run with what "auto" was before there was the word."""
+        mine = self.header["parameters"]
+        if not isinstance(found, dict) or not isinstance(mine, dict):
+            return found
+        same = {name for name, text in ONCE_AUTO.items() if found.get(name) == text}
+        return found | {name: mine[name] for name in same if mine.get(name) == AUTO}
 
     def _others(self, found: Any) -> str:
         """Return the parameters that a run was begun with, as far as they differ."""
