@@ -11,6 +11,7 @@ from dataclasses import replace
 from benchmarks import (
     clusters,
     engine,
+    groups,
     mixing,
     scale_chunks,
     scale_cold,
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         engine.processes,
         engine.engine,
         engine.growth,
+        groups.groups,
         start.memory,
         start.compiling,
         mixing.mixing,

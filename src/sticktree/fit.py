@@ -24,6 +24,7 @@ from sticktree.inference.selection import Selection
 from sticktree.inference.showing import showing
 from sticktree.model import Model
 from sticktree.posterior.clusterings import coclustering, labels_at, spread
+from sticktree.posterior.composition import Composition
 from sticktree.posterior.consensus import consensus_tree, meeting_times, support
 from sticktree.posterior.cutting import Cut, Lasting, cut_into, longest_lasting, tree_of_rows
 from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
@@ -34,6 +35,7 @@ from sticktree.posterior.number import NumberOfClusters, number_of_clusters
 from sticktree.posterior.predictive import NumberedDraw, PosteriorPredictive
 from sticktree.posterior.relevance import Relevance, find_relevance, gathered
 from sticktree.posterior.settled import FEW_LABELS
+from sticktree.posterior.shares import group_partitions, group_shares
 from sticktree.posterior.stacking import Stack, mixed
 from sticktree.posterior.transfer import transfer_support
 from sticktree.posterior.walk import Part, Walk, level_shares, used_draws
@@ -57,6 +59,9 @@ N_SUPPORT = 1000  # draws that the supports of the cluster tree are counted in
 LOO_DRAWS = 100  # of each chain, that leave-one-out densities are computed from
 MEMBERSHIP_DRAWS = 400
 """Draws, spread evenly, that memberships are means of: a probability is then known to about .02."""
+PURE, LEAST_APART = 0.95, 10  # share of one group, and rows, of a cluster that is of it alone
+COMPOSITION_DRAWS = 400  # that the shares of groups are drawn from
+PARTITION_DRAWS = 60  # that clusters of groups are drawn from
 RELEVANCE_DRAWS = 400  # that intervals of relevance are of, where the table is not large
 RELEVANCE_CELLS = 1_000_000_000  # of tables, over all draws: a few seconds
 FEWEST_RELEVANCE_DRAWS = 30
@@ -517,19 +522,40 @@ class Fit:
             return self.posterior.predictive
         return self.stacked
 
-    def log_density(self, x: FloatArray, averaging: Averaging) -> FloatArray:
-        """Return the log predictive density of every row, in the user's units."""
-        return self.predictive(averaging).log_density(x) + self.training.scaling.log_units(x)
+    def log_density(
+        self, x: FloatArray, averaging: Averaging, groups: IntArray | None = None
+    ) -> FloatArray:
+        """Return the log predictive density of every row, in the user's units.
 
-    def membership_of(self, x: FloatArray, n_clusters: int | None = None) -> FloatArray:
+        ``groups`` are those of the rows; −1, and None for all, is a new one.
+        """
+        predictive, units = self.predictive(averaging), self.training.scaling.log_units(x)
+        if groups is None:
+            return predictive.log_density(x) + units
+        out = np.empty(len(x))
+        for group in np.unique(groups).tolist():
+            rows = groups == group
+            known = None if group == NULL else group
+            out[rows] = predictive.of_group(known).log_density(x[rows])
+        return out + units
+
+    def membership_of(
+        self, x: FloatArray, n_clusters: int | None = None, groups: IntArray | None = None
+    ) -> FloatArray:
         """Return the probability of new rows to be in each cluster."""
-        return _shared_out(x, self.cut_into(n_clusters).labels, self.stepped)
+        return _shared_out(x, self.cut_into(n_clusters).labels, self.stepped, groups)
 
-    def shares(self, x: FloatArray, level: int | None, n_clusters: int | None) -> FloatArray:
+    def shares(
+        self,
+        x: FloatArray,
+        level: int | None,
+        n_clusters: int | None,
+        groups: IntArray | None = None,
+    ) -> FloatArray:
         """Return the probability of new rows to be in each cluster, or in those of a level."""
         if level is None:
-            return self.membership_of(x, n_clusters)
-        return self.memberships(x, [level])[0]
+            return self.membership_of(x, n_clusters, groups)
+        return self.memberships(x, [level], groups)[0]
 
     def prepared_for(self, level: int | None, n_clusters: int | None) -> Fit:
         """Return the fit with the clusters that are asked for known; raise if they cannot be."""
@@ -541,10 +567,53 @@ class Fit:
             self.flat(self.checked_level(level))
         return self
 
-    def memberships(self, x: FloatArray, levels: list[int]) -> list[FloatArray]:
+    def memberships(
+        self, x: FloatArray, levels: list[int], groups: IntArray | None = None
+    ) -> list[FloatArray]:
         """Return the probability of new rows to be in each cluster of least loss, by level."""
         clusters = {level: self.flat(level) for level in levels}
-        return _asked_of(self.posterior.predictive).memberships(x, clusters)
+        return _memberships(self.posterior.predictive, x, clusters, groups)
+
+    # ---- groups ----------------------------------------------------------------------------------
+
+    @cached_property
+    def composition(self) -> Composition:
+        """The shares of every cluster in each group, draw by draw."""
+        groups = self.training.groups
+        if groups is None:
+            raise AttributeError("there are no groups: fit with fit(X, groups=…)")
+        draws = spread(self.posterior.labelled, COMPOSITION_DRAWS)
+        labels, n_names, rng = self.cut.labels, len(groups.names), np.random.default_rng(0)
+        shares = group_shares(draws, groups.of_data, n_names, labels, rng)
+        some = spread(draws, PARTITION_DRAWS)
+        partitions = group_partitions(some, groups.of_data, n_names, rng)
+        return Composition(groups.names, shares, self._cluster_merges(), partitions)
+
+    @property
+    def groups_apart(self) -> float:
+        """The share of the data in clusters that are of one group alone, or nearly so.
+
+        Where one group has most of the data, clusters may be of that one by chance: such do not
+        count.
+        """
+        groups = self.training.groups
+        if groups is None:
+            return 0.0
+        labels, of_data = self.cut.labels, groups.of_data
+        table = np.zeros((int(labels.max()) + 1, int(of_data.max()) + 1))
+        np.add.at(table, (labels, of_data), 1.0)
+        usual = table.sum(axis=0) / table.sum()
+        top, sizes = table.argmax(axis=1), table.sum(axis=1)
+        pure = (table.max(axis=1) >= PURE * sizes) & (usual[top] < 0.5) & (sizes >= LEAST_APART)
+        return float(sizes[pure].sum() / sizes.sum())
+
+    def _cluster_merges(self) -> Tree:
+        """Return the cluster tree with one datum for each cluster, the one most surely in it."""
+        labels, sure = self.cut.labels, self.walk.confidence(self.cut.labels)
+        order = np.lexsort((-sure, labels))
+        first = order[np.unique(labels[order], return_index=True)[1]]
+        tree = self.whole_cluster_tree
+        return tree.with_data(tree.leaf[first]).pruned().compressed()
 
     def n_clusters(self, level: int | None = None, n_clusters: int | None = None) -> int:
         """Return the number of clusters, or of those of least loss at a level."""
@@ -633,20 +702,37 @@ class Fit:
         return light
 
 
-def _shared_out(x: FloatArray, labels: IntArray, stepped: Stepped) -> FloatArray:
+def _shared_out(
+    x: FloatArray, labels: IntArray, stepped: Stepped, groups: IntArray | None = None
+) -> FloatArray:
     """Return memberships of new rows in clusters, by the branches of draws that they join."""
     total = sum(part.weight for _, part in stepped)
     memberships = np.zeros((len(x), int(labels.max(initial=0)) + 1))
     for predictive, part in stepped:
-        found = _asked_of(predictive).memberships(x, dict.fromkeys(part.shares, labels))
+        found = _memberships(predictive, x, dict.fromkeys(part.shares, labels), groups)
         for share, at_level in zip(part.shares.values(), found, strict=True):
             memberships += part.weight / total * share * at_level
     return memberships
 
 
-def _asked_of(predictive: PosteriorPredictive) -> PosteriorPredictive:
-    """Return the draws that memberships are means of."""
-    return predictive.labelled.thinned(MEMBERSHIP_DRAWS)
+def _memberships(
+    predictive: PosteriorPredictive,
+    x: FloatArray,
+    clusters: Mapping[int, IntArray],
+    groups: IntArray | None,
+) -> list[FloatArray]:
+    """Return memberships as means over some draws; rows of each group by its own shares."""
+    used = predictive.labelled.thinned(MEMBERSHIP_DRAWS)
+    if groups is None:
+        return used.memberships(x, clusters)
+    out = [np.empty((len(x), int(labels.max()) + 1)) for labels in clusters.values()]
+    for group in np.unique(groups).tolist():
+        rows = groups == group
+        known = None if group == NULL else group
+        found = used.of_group(known).memberships(x[rows], clusters)
+        for whole, part in zip(out, found, strict=True):
+            whole[rows] = part
+    return out
 
 
 def _without_labels(draw: Draw) -> Draw:

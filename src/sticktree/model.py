@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.tree import NULL
 
 CovarianceType = Literal["spherical", "diag", "full"]
@@ -44,6 +44,30 @@ class Column:
     n_categories: int = 1
     floor: float = 0.0
     trials: int = NULL
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of rows that share a tree, each with its own shares of every branch.
+
+    Attributes
+    ----------
+    of_row : int array, shape (N,)
+        The group of each row, 0 to J − 1.
+    concentration : float or None
+        γ: how alike groups are; None learns it.
+    scale : float
+        γ/(γ + scale) is uniform a priori.
+    """
+
+    of_row: IntArray
+    concentration: float | None = None
+    scale: float = 10.0
+
+    @property
+    def number(self) -> int:
+        """How many groups there are."""
+        return int(self.of_row.max()) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +114,8 @@ class Model:
     less_discount : bool
         Whether the concentration of level l is c·b(l) − d. In fine steps that is a diffusion tree;
         see :class:`~sticktree.processes.DiffusionDivergence`.
+    groups : Groups or None
+        The groups of the rows, if they share the tree in their own ways.
     """
 
     shape: FloatArray
@@ -109,6 +135,7 @@ class Model:
     less_discount: bool = False
     hyper_prior: tuple[FloatArray, FloatArray] | None = None
     rate_prior: Gamma = (0.5, 0.5)
+    groups: Groups | None = None
 
     @property
     def depth(self) -> int:

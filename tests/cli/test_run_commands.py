@@ -58,6 +58,8 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     pandas.read_csv(run.parent / "data.csv").to_parquet(run.parent / "big.parquet")
     rows = [f"{k},{'AB'[k % 2]},{k * k / 10}" for k in range(9)]
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
+    cells = [f"{k},{'abcd'[k % 4]},{'AB'[k % 2]}" for k in range(8)]
+    (run.parent / "cells.csv").write_text("\n".join(["x,patient,treated", *cells]))
     frame = pandas.read_csv(run.parent / "visits.csv", nrows=9)
     frame = frame.assign(when=pandas.date_range("2021-03-01", periods=9), notes="none", ward=None)
     frame.to_excel(run.parent / "survey.xlsx", sheet_name="2021", index=False)
@@ -66,14 +68,14 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     genes.to_csv(run.parent / "genes.csv", index=False)
     shapes = []
 
-    def stop(self, X, sample_weight=None):  # noqa: N803
+    def stop(self, X, sample_weight=None, groups=None):  # noqa: N803
         shapes.append(X.values.shape)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 13
+    assert len(found) == 14
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
@@ -91,6 +93,7 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
         (30, 2),
         (10, 3),
         (3, 2),
+        (8, 1),
         (3, 2),
         (6, 6),
         (3, 2),
@@ -496,7 +499,8 @@ def test_pictures_are_drawn(run, told):
         assert code == 0, err
     from sticktree.cli.show import KINDS
 
-    kinds = [kind for kind in KINDS if kind != "loadings"]  # of runs with factors
+    left_out = {"composition", "loadings"}  # of runs with groups, and with factors
+    kinds = [kind for kind in KINDS if kind not in left_out]
     files = [run.parent / "figures" / f"{kind}.png" for kind in kinds]
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in files)
     assert out.count("wrote figures") == len(files)

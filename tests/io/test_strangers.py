@@ -80,6 +80,45 @@ def test_numbers_that_would_crash_a_kernel_are_refused(content, tmp_path, name, 
     assert words in refused(tmp_path / "it", changed(content, name, change))
 
 
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory):
+    path = tmp_path_factory.mktemp("grouped") / "it.sticktree"
+    quick = {"n_chains": 1, "n_warmup": 4, "n_draws": 4, "random_state": 0, "algorithm": "gibbs"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        mixture = DFPMixture(2, covariance_type="full", leaf_noise="shared", **quick)
+        mixture.fit(rows(), groups=np.arange(24) % 3)
+    sticktree.save(mixture, path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "words"),
+    [
+        ("draw_values_stick", lambda stick: -stick, "stick"),
+        ("draw_values_rest", entry(0, 0.0), "must be shares"),
+        ("draw_values_group_concentration", entry(0, np.nan), "group_concentration"),
+        ("chain_seated", entry((0, 0), 10**12), "do not sit where they are counted"),
+        ("chain_seated", lambda seated: seated[:, :-1], "seated must have the shape"),
+        ("chain_rest", entry((0, 0), 7.0), "must be shares"),
+        ("chain_gamma", entry(0, 0.0), "gamma"),
+    ],
+)
+def test_groups_are_counted_as_their_rows_sit(grouped, tmp_path, name, change, words):
+    assert words in refused(tmp_path / "it", changed(grouped, name, change))
+
+
+@pytest.mark.parametrize("group", [-1, 5, 10**6])
+def test_groups_of_a_model_are_those_of_the_rows(grouped, tmp_path, group):
+    members = members_of(grouped)
+    document = json.loads(members["document.json"])
+    place = document["training"]["TrainingData"]["groups"]["RowGroups"]["of_data"]
+    member = f"arrays/{next(iter(place.values()))}.npy"
+    of_data = np.load(io.BytesIO(members[member]))
+    of_data[3] = group
+    refused(tmp_path / "it", zipped(members | {member: npy(of_data)}))
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

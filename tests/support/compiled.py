@@ -5,7 +5,17 @@ Each has a function of its own, in a file, so that it is compiled once and not b
 
 from sticktree.engine.bulk import partition
 from sticktree.engine.common import concentration, random
-from sticktree.engine.shared import datum, messages, places, scales, seats, split_leaves, state
+from sticktree.engine.shared import (
+    datum,
+    messages,
+    missing,
+    mixture,
+    places,
+    scales,
+    seats,
+    split_leaves,
+    state,
+)
 from sticktree.engine.shared import regraft as regrafts
 from sticktree.jit import jit
 
@@ -19,8 +29,10 @@ _evidence = split_leaves._evidence
 _find_branch = places.find_branch
 _find_far = places.find_far
 _gamma = random.gamma
+_greet = seats.greet
 _gumbel = random.gumbel
 _integer = random.integer
+_leave = missing._leave
 _list_rows = split_leaves._list_rows
 _log_density = places.log_density
 _log_discount = concentration._log_discount
@@ -30,6 +42,7 @@ _look_outside = messages.look_outside
 _measure = places.measure
 _normal = random.normal
 _other = split_leaves._other
+_predictive_mixture = mixture.predictive_mixture
 _push = partition.push
 _reach = places.reach
 _regraft = regrafts.regraft
@@ -195,3 +208,11 @@ def weigh_near(*arguments):
 @jit
 def weights_by_size(*arguments):
     return _weights_by_size(*arguments)
+
+
+@jit
+def without_row(state, i):
+    """Take a datum of a group out of the tree; return what its group is predicted then."""
+    _greet(state, state.group[i])
+    _leave(state, i)
+    return _predictive_mixture(state)

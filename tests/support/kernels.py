@@ -112,6 +112,12 @@ def record(recorder):
             DFPMixture(algorithm=algorithm, **settings, **AUTO).fit(data)
             recorder.task = "look"
             look(mixture)
+        recorder.task = f"groups {of}"
+        settings = {"covariance_type": "diag", "leaf_noise": noise, "discount": None}
+        who = ["a", "b"] * (len(data) // 2)
+        grouped = DFPMixture(**settings, **SHORT).fit(data, groups=who)
+        grouped.score_samples(data, groups=who)
+        grouped.loo()
         recorder.task = f"stream {of}"
         mixture.partial_fit(data)
         mixture.partial_fit(data)

@@ -15,6 +15,7 @@ from sticktree.cli.asking import (
     named_as_options,
     new_rows,
 )
+from sticktree.cli.groups import groups_of
 from sticktree.cli.reading import READING, add_reading, read_rows
 from sticktree.cli.runs import RunFolder, add_run, json_text
 from sticktree.data.sources.naming import pick_column
@@ -197,7 +198,8 @@ def _test(folder: RunFolder, options: argparse.Namespace, level: int | None) -> 
             raise ValueError(f"--label: {error}") from None
     elif folder.record["columns"]["label"] in table.names:
         labels = table.words(folder.record["columns"]["label"])
-    density = folder.estimator.score_samples(frame)
+    groups = groups_of(folder, table)
+    density = folder.estimator.score_samples(frame, groups)
     n_rows = len(density)
     result: dict[str, Any] = {
         "n_rows": n_rows,
@@ -205,7 +207,8 @@ def _test(folder: RunFolder, options: argparse.Namespace, level: int | None) -> 
         "density_se": float(density.std(ddof=1)) / math.sqrt(n_rows) if n_rows > 1 else math.inf,
     }
     if labels is not None:
-        result |= _flat(labels, folder.estimator.predict(frame, level, options.n_clusters))
+        found = folder.estimator.predict(frame, level, options.n_clusters, groups)
+        result |= _flat(labels, found)
     return result
 
 

@@ -17,7 +17,7 @@ from sticktree.inference.parameters import PARAMETERS, PRESETS, Parameter, check
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
 
-COLUMNS = ("columns", "drop", "label", "id", "weights", "kinds")
+COLUMNS = ("columns", "drop", "label", "id", "weights", "group", "condition", "kinds")
 OPTIONS = {
     parameter.option: parameter
     for parameter in PARAMETERS.values()
@@ -73,6 +73,16 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--id", metavar="COLUMN", help="names of the rows: never fitted")
     group.add_argument("--weights", metavar="COLUMN", help="how often each row occurs")
+    group.add_argument(
+        "--group",
+        metavar="COLUMN",
+        help="groups of rows, such as patients: one tree for all, shares of branches for each",
+    )
+    group.add_argument(
+        "--condition",
+        metavar="COLUMN",
+        help="conditions of groups, such as treated or not, whose shares are compared",
+    )
     group.add_argument(
         "--kinds",
         type=_kinds,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import StoppedError
 from sticktree.cli.fit_options import OPTIONS, lasting
-from sticktree.cli.runs import FILES, LOADINGS, RunFolder
+from sticktree.cli.runs import FILES, LOADINGS, OF_GROUPS, RunFolder
 from sticktree.errors import ParameterError
 from sticktree.inference.showing import saying, showing
 
@@ -50,7 +50,7 @@ def state(folder: RunFolder, options: argparse.Namespace) -> dict[str, Any] | No
             f"--output {path} holds a run that was stopped: go on with --resume, start afresh with "
             "--overwrite, or choose another folder"
         )
-    present = [name for name in (*FILES, LOADINGS) if (path / name).exists()]
+    present = [name for name in (*FILES, LOADINGS, *OF_GROUPS) if (path / name).exists()]
     if present and not options.overwrite:
         what = "a run" if status == "finished" else ", ".join(present)
         raise ValueError(

@@ -13,6 +13,7 @@ from sticktree.cli.asking import (
     named_as_options,
     new_rows,
 )
+from sticktree.cli.groups import groups_of
 from sticktree.cli.reading import add_reading
 from sticktree.cli.runs import (
     RunFolder,
@@ -70,23 +71,28 @@ def run_predict(options: argparse.Namespace) -> None:
     if name in table.names:
         columns["id"] = ["" if word is None else word for word in table.words(name)]
     with saying(f"predicting {len(frame):,} rows"):
-        columns |= _answers(folder.estimator, frame, level, options)
+        groups = groups_of(folder, table)
+        columns |= _answers(folder.estimator, frame, groups, level, options)
     write_text(csv_pieces(columns, is_safe(options, path)), path)
 
 
 def _answers(
-    estimator: DFPMixture, frame: Any, level: int | None, options: argparse.Namespace
+    estimator: DFPMixture,
+    frame: Any,
+    groups: list[str | None] | None,
+    level: int | None,
+    options: argparse.Namespace,
 ) -> dict[str, list[Any]]:
     """Return what is asked of the rows, column by column."""
     if options.impute:
         filled: Any = estimator.impute(frame)
         return {column: filled[column].tolist() for column in filled}
     with named_as_options():
-        probability = estimator.predict_proba(frame, level, options.n_clusters)
+        probability = estimator.predict_proba(frame, level, options.n_clusters, groups)
     columns = {
         "cluster": probability.argmax(axis=1).tolist(),
         "probability": _digits(probability.max(axis=1)),
-        "log_density": _digits(estimator.score_samples(frame)),
+        "log_density": _digits(estimator.score_samples(frame, groups)),
     }
     if options.proba:
         columns |= {f"p_{k}": _digits(probability[:, k]) for k in range(probability.shape[1])}

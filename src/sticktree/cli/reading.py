@@ -22,7 +22,7 @@ READING = ("format", "sheet", "delimiter", "decimal", "thousands", "header", "mi
 FORMATS = ("csv", "tsv", "xlsx", "xls", "ods", "parquet", "feather", "npy")
 SPOKEN = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t", "point": "."}
 NAMES = {parameter.name: parameter.flag for parameter in PARAMETERS.values()}
-NAMES |= {"sample_weight": "--weights", "scheduler": "--scheduler"}
+NAMES |= {"sample_weight": "--weights", "scheduler": "--scheduler", "groups": "--group"}
 """What the terminal calls a parameter."""
 
 

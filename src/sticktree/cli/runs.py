@@ -58,6 +58,9 @@ NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY = (
 )
 FILES = (RECORD, MODEL, NEWICK, JSON, NODES, CLUSTERS, MARKERS, RELEVANCE, SUMMARY)
 """All files of a run that is finished."""
+COMPOSITION, CONTRASTS = "composition.csv", "contrasts.csv"
+OF_GROUPS = (COMPOSITION, CONTRASTS)
+"""Files of a run whose rows belong to groups, or to groups in conditions."""
 LOADINGS = "loadings.csv"
 """A further one, of a run with factors."""
 RESULTS = (
@@ -309,7 +312,7 @@ class RunFolder:
         self._take()
         if not self._made_by:
             self._made_by = self._versions(going_on=record.get("resumed", 0) > 0)
-        for name in (*FILES[1:], LOADINGS):
+        for name in (*FILES[1:], LOADINGS, *OF_GROUPS):
             (self.path / name).unlink(missing_ok=True)
         self._write_record({**record, "status": "running"})
 
@@ -379,10 +382,33 @@ class RunFolder:
             estimator.loadings_.to_csv(self.path / LOADINGS, safe=safe)
             files.append(LOADINGS)
         self._write(SUMMARY, summary(found) + "\n")
+        files += self._write_groups(estimator, record["columns"].get("conditions"), safe)
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}
         self._write_record({**record, "status": "finished", "result": result, "files": files})
         return found
+
+    def _write_groups(
+        self, estimator: DFPMixture, conditions: Mapping[str, str] | None, safe: bool
+    ) -> list[str]:
+        """Write what is known of groups and conditions; return the names of the files."""
+        if estimator.fit_.training.groups is None:
+            return []
+        estimator.composition_.to_csv(self.path / COMPOSITION, safe=safe)
+        if conditions is None:
+            return [COMPOSITION]
+        from sticktree.posterior.composition import write_lines
+
+        lines = []
+        sides = sorted(set(conditions.values()))
+        for k, a in enumerate(sides[1:], start=1):
+            for b in sides[:k]:
+                for within in (None, "parent"):
+                    found = estimator.compare(a, b, conditions=conditions, within=within)
+                    shared = {"a": a, "b": b, "within": within or "all"}
+                    lines += [shared | line for line in found.table]
+        write_lines(self.path / CONTRASTS, lines, safe)
+        return [COMPOSITION, CONTRASTS]
 
     def _write_record(self, record: dict[str, Any]) -> None:
         head = {"format": FORMAT, "version": VERSION, "safe_csv": True}

@@ -146,6 +146,7 @@ KINDS = {
     "levels": "how many branches there are at each level",
     "scatter": "the rows along two columns, or two principal axes",
     "markers": "what makes each cluster: its columns against all other rows",
+    "composition": "the share of every cluster in each group; for runs with --group",
     "relevance": "which columns carry the clusters: shares of variance between these",
     "loadings": "what the factors of many columns are made of",
     "density": "rows, tree and density; for one or two columns",
@@ -159,6 +160,7 @@ DISPLAYS = {
     "levels": "LeavesPerLevelDisplay",
     "scatter": "ScatterDisplay",
     "markers": "MarkersDisplay",
+    "composition": "CompositionDisplay",
     "relevance": "RelevanceDisplay",
     "loadings": "LoadingsDisplay",
 }
@@ -203,10 +205,14 @@ def run_plot(options: argparse.Namespace) -> None:
         raise ParameterError("--dpi", options.dpi, "an integer from 10 to 2400")
     folder = RunFolder.open(options.folder)
     columns = _columns(folder, options)
+    if options.kind == "composition" and folder.estimator.fit_.training.groups is None:
+        raise ValueError("--kind composition is for runs with groups: sticktree fit --group COLUMN")
     if options.kind == "all":
         impossible = set() if columns else {"density"}
         if not folder.estimator.n_factors_:
             impossible.add("loadings")
+        if folder.estimator.fit_.training.groups is None:
+            impossible.add("composition")
         kinds = [kind for kind in KINDS if kind not in impossible]
         target = Path(options.output or folder.path / "figures")
         if target.exists() and not target.is_dir():

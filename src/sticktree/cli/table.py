@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sticktree.cli.groups import conditions_of
 from sticktree.cli.large import LOOKED_AT, LargeFile, check_shared, is_large, open_large
 from sticktree.cli.reading import READING, naming_options, read_rows, sentences
 from sticktree.data.sources.naming import pick_column, pick_columns
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sticktree.data.sources.file_table import FileTable
 
 WHOLE = "--algorithm gibbs reads it whole"
+NOT_FITTED = ("label", "id", "weights", "group", "condition")
+"""What a column can be by an option of its own."""
 AUTO = "auto"
 """The kind that stands for those that leave-one-out prefers."""
 
@@ -54,19 +57,20 @@ class Rows:
     ids: list[str] | None = None
     labels: dict[str, list[str | None]] = field(default_factory=dict)
     weights: list[float] | None = None
+    groups: list[str | None] | None = None
+    conditions: dict[str, str] | None = None  # of each group
     missing_cells: int | None = None  # if all were read
     preferred: dict[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
         """Return what became of each column, for JSON."""
-        one = {
-            role: next(iter(self.plan.of_role(role)), None) for role in ("label", "id", "weights")
-        }
+        one = {role: next(iter(self.plan.of_role(role)), None) for role in NOT_FITTED}
         kinds = zip(self.columns.names, self.columns.declared, strict=True)
         return {
             "fitted": {name: kind for name, kind in kinds if name in self.columns.given},
             **one,
             "labels": self.plan.of_role("label"),
+            "conditions": self.conditions,
             "days": self.plan.days,
             "ignored": self.plan.of_role("drop"),
             "preferred": self.preferred,
@@ -98,7 +102,7 @@ def asked_of(
             )
         asked[name], flags[name] = what, flag
 
-    for option in ("label", "id", "weights"):
+    for option in NOT_FITTED:
         given = chosen.get(option, [])
         for word in [given] if isinstance(given, str) else given:
             ask(_named(f"--{option}", pick_column, names, word), option, f"--{option}")
@@ -107,11 +111,13 @@ def asked_of(
     for key, what in chosen.get("kinds", {}).items():
         if key != AUTO:
             ask(_key(names, key, what), what, "--kinds")
-    for role in ("id", "weights"):
+    for role in NOT_FITTED[1:]:
         several = [name for name, what in asked.items() if what == role]
         if len(several) > 1:
             shown = " and ".join(map(repr, several))
             raise ValueError(f"--{role} can be one column only, got {shown}")
+    if "condition" in asked.values() and "group" not in asked.values():
+        raise ValueError("--condition is of groups: give these with --group")
     only = None
     if "columns" in chosen:
         only = _named("--columns", pick_columns, names, chosen["columns"])
@@ -121,7 +127,7 @@ def asked_of(
                     f"--kinds: column {key!r} is not fitted, as it is not in --columns"
                 )
         for name in only:
-            if asked.get(name) in ("label", "id", "weights"):
+            if asked.get(name) in NOT_FITTED:
                 raise ValueError(f"column {name!r} is in --columns and {flags[name]}: choose one")
     return asked, only
 
@@ -200,17 +206,21 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
         many = f"{len(wrong)} columns cannot be read:\n  " if len(wrong) > 1 else ""
         raise ValueError(many + "\n  ".join(wrong))
     frame = table.typed(plan.fitted, plan.declared | plan.days)
-    weights = ids = None
+    weights = ids = groups = conditions = None
     for name in plan.of_role("weights"):
         weights = _weights(table, name)
     for name in plan.of_role("id"):
         ids = [f"row {k}" if word is None else word for k, word in enumerate(table.words(name))]
         _warn_of_twins(name, ids)
     labels = {name: table.words(name) for name in plan.of_role("label")}
+    for name in plan.of_role("group"):
+        groups = table.words(name)
+        for other in plan.of_role("condition"):
+            conditions = conditions_of(groups, table.words(other))
     read = _read(frame, plan.declared, weights, chosen)
     missing = int(np.isnan(read.values).sum())
     read = replace(read, names=None if ids is None else tuple(ids))
-    return Rows(read, read.columns, plan, ids, labels, weights, missing)
+    return Rows(read, read.columns, plan, ids, labels, weights, groups, conditions, missing)
 
 
 def with_kinds(
@@ -340,7 +350,7 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     from sticktree.data.contents import Content
     from sticktree.data.planning import TablePlan
 
-    for option in ("label", "id", "weights", "missing"):
+    for option in (*NOT_FITTED, "missing"):
         if option in chosen:
             raise ValueError(
                 f"--{option} is not for tables that are read in chunks, such as {file.table.name}: "

@@ -21,7 +21,7 @@ from sticktree.engine.own.kinds import DECLARED, KINDS
 from sticktree.engine.own.kinds.categorical import FEW, MOST_CATEGORIES
 from sticktree.errors import ParameterError
 
-ROLES = ("id", "label", "weights", "drop")
+ROLES = ("id", "label", "weights", "group", "condition", "drop")
 """What a column can be that is not fitted."""
 DATES = ("days", "days-dmy", "days-mdy")
 """What dates are that are to be fitted as numbers."""
@@ -29,6 +29,8 @@ MEANINGS = {
     "id": "names of the rows",
     "label": "label, not fitted",
     "weights": "weights of the rows",
+    "group": "groups of the rows",
+    "condition": "conditions of the groups",
     "drop": "left out",
 }
 WIDE = 12  # columns up to which each has a line
@@ -42,7 +44,7 @@ class PlannedColumn:
     ----------
     content : Content
         What it holds.
-    role : {"fit", "id", "label", "weights", "drop"}
+    role : {"fit", "id", "label", "weights", "group", "condition", "drop"}
         What it is for.
     kind : str or None
         Its kind, if it is fitted: given, or what its type says.
@@ -91,8 +93,9 @@ class TablePlan:
     contents : tuple of Content
         What the columns hold.
     asked : dict of str
-        What some of them are to be: a kind, one of "id", "label", "weights" and "drop", or "days"
-        for dates that are to be numbers. A key may name two columns, as in ``"hits/shots"``.
+        What some of them are to be: a kind, one of "id", "label", "weights", "group", "condition"
+        and "drop", or "days" for dates that are to be numbers. A key may name two columns, as in
+        ``"hits/shots"``.
     only : collection or None, default=None
         Columns that may be fitted; None is all.
     """
@@ -287,7 +290,7 @@ class TablePlan:
             alike: tuple[Any, ...] = (column.role, column.kind, question)
             alike += (column.reason.split(":")[0],)
             alike += (column.content.type, column.content.notes, column.content.problem)
-            if column.role in ("id", "label", "weights"):
+            if column.role in ROLES[:-1]:
                 alike += (column.name,)
             groups.setdefault(alike, []).append(column)
         return [_line(group) for group in groups.values()]
@@ -345,8 +348,8 @@ def plan_table(X: Any, asked: Mapping[Any, str] | None = None) -> TablePlan:  # 
     X : DataFrame of pandas or polars
         The table.
     asked : dict of str, optional
-        What columns are to be: a kind such as "poisson"; "id", "label", "weights" or "drop"; for
-        dates "days".
+        What columns are to be: a kind such as "poisson"; "id", "label", "weights", "group",
+        "condition" or "drop"; for dates "days".
 
     Returns
     -------

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.data import Columns, Table
 from sticktree.data.factoring import check_number, factors_pay, find_factors
 from sticktree.data.factors import Factored, Factors
+from sticktree.data.groups import RowGroups, read_groups
 from sticktree.data.scaling import Scaling
 from sticktree.errors import ParameterError
 from sticktree.model import Column
@@ -94,9 +95,11 @@ class MemoryStore:
         return digest(self.data)
 
 
-def digest(data: FloatArray) -> str:
-    """Return a number that is the same for the same rows only."""
+def digest(data: FloatArray, groups: RowGroups | None = None) -> str:
+    """Return a number that is the same for the same rows, in the same groups, only."""
     found = hashlib.sha256()
+    if groups is not None:
+        found.update(groups.of_data.tobytes())
     for start in range(0, len(data), CHUNK):
         part = data[start : start + CHUNK]
         # NaN has many forms, and all are the same.
@@ -141,6 +144,8 @@ class TrainingData:
         Numbers of some rows, and these, standardised, where the rows are not in memory.
     store : Store or None
         Where chains of the parallel sampler find the rows while a fit goes on.
+    groups : RowGroups or None
+        The groups of the data, if they belong to several.
     factored : Factored or None
         The standardised rows, and how they are made of scores, where the data are scores.
     """
@@ -154,6 +159,7 @@ class TrainingData:
     names: tuple[str, ...] | None = None
     sampled: tuple[Rows, FloatArray] | None = None
     store: Store | None = None
+    groups: RowGroups | None = None
     factored: Factored | None = None
 
     @classmethod
@@ -166,6 +172,8 @@ class TrainingData:
         scaling: Scaling | None = None,
         names: tuple[str, ...] | None = None,
         factors: Factors | int | str | None = None,
+        groups: Any = None,
+        group_column: Any = None,
     ) -> TrainingData:
         """Prepare a table in memory.
 
@@ -174,6 +182,11 @@ class TrainingData:
         """
         rows = expand(1 if weights is None else weights, len(table.values))
         parallel = is_parallel(algorithm, table.columns, len(rows))
+        found = None
+        if groups is not None:
+            found = read_groups(groups, len(table.values), rows, group_column)
+        if found is not None and parallel:
+            raise grouped_parallel(algorithm, len(rows))
         whole = np.array_equal(rows, np.arange(len(table.values)))
         values = table.values if whole else table.values[rows]
         if scaling is None:
@@ -187,6 +200,7 @@ class TrainingData:
             rows=rows,
             outside=scaling.standardised(others),
             names=names,
+            groups=found,
             factors=wanted_factors(factors, table.columns, len(rows)),
         )
 
@@ -200,6 +214,7 @@ class TrainingData:
         rows: Rows | None = None,
         outside: FloatArray | None = None,
         names: tuple[str, ...] | None = None,
+        groups: RowGroups | None = None,
         factors: Factors | int | str | None = None,
     ) -> TrainingData:
         """Return standardised data in memory; by default each is a row of its own."""
@@ -215,11 +230,12 @@ class TrainingData:
             data,
             np.arange(len(data)) if rows is None else rows,
             table[:0] if outside is None else outside,
-            digest(table),
+            digest(table, groups),
             parallel,
             names,
             store=MemoryStore(data) if parallel else None,
             factored=factored,
+            groups=groups,
         )
 
     @classmethod
@@ -362,6 +378,14 @@ class TrainingData:
             return self.data
         return self.data[_spread_rows(self.n_data, SOME_BY_ONE if most is None else most)]
 
+    def some_groups(self) -> IntArray | None:
+        """Return the groups of `some` of the data, numbered without gaps."""
+        if self.groups is None:
+            return None
+        if self.n_data <= ALL:
+            return self.groups.of_data
+        return self.groups.of_some(_spread_rows(self.n_data, SOME_BY_ONE))
+
     def log_units_of(self, some: FloatArray) -> FloatArray:
         """Return what to add to log densities of :meth:`some` data for those of the user's rows."""
         if self.factored is None:
@@ -394,6 +418,17 @@ def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
             shown=f'"parallel" with {", ".join(others)} columns',
         )
     return algorithm == "parallel" or (algorithm == "auto" and not others and n_rows > MANY)
+
+
+def grouped_parallel(algorithm: str, n_rows: int) -> ParameterError:
+    """Return the error for groups of rows that are for the parallel sampler."""
+    return ParameterError(
+        "groups",
+        None,
+        'None unless algorithm="gibbs": the parallel sampler has no groups',
+        f'fit with algorithm="gibbs", or a sample of the {n_rows:,} rows',
+        shown=f'groups with algorithm="{algorithm}"',
+    )
 
 
 def wanted_factors(

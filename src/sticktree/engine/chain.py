@@ -173,8 +173,13 @@ class Predictive(Protocol):
 class PredictiveMaker(Protocol):
     """What rebuilds the predictive distributions of draws."""
 
-    def __call__(self, draws: list[Draw], data: FloatArray, model: Model) -> Iterator[Predictive]:
-        """Yield the predictive distribution of every draw, given the data it was learned from."""
+    def __call__(
+        self, draws: list[Draw], data: FloatArray, model: Model, group: int | None = None
+    ) -> Iterator[Predictive]:
+        """Yield the predictive distribution of every draw, given the data it was learned from.
+
+        If the data belong to groups, it is that of the next row of a group, by default a new one.
+        """
 
 
 class Engine(NamedTuple):

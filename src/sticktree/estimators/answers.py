@@ -14,8 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from sticktree.checks import FloatArray, IntArray, check_integer
 from sticktree.data import Columns
 from sticktree.data.factors import Factors
+from sticktree.data.groups import take_column
 from sticktree.data.loadings import Loadings
 from sticktree.display import html
+from sticktree.errors import ParameterError
 from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
 from sticktree.fit import Averaging, Fit
 from sticktree.inference.compiling import compile_for_answers
@@ -25,6 +27,7 @@ from sticktree.inference.parameters import PARAMETERS
 from sticktree.inference.runner import seed_sequence
 from sticktree.inference.selection import Selection
 from sticktree.model import Model
+from sticktree.posterior.composition import Composition, Contrasts
 from sticktree.posterior.draws import Diagnosis, Posterior
 from sticktree.posterior.loo import LeaveOneOut
 from sticktree.posterior.markers import Markers
@@ -141,6 +144,66 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     def selection_(self) -> Selection | None:
         """The models it was chosen from."""
         return self.fit_.selection
+
+    @property
+    def composition_(self) -> Composition:
+        """The share of every cluster in each group, with intervals; only if there are groups."""
+        return self.fit_.composition
+
+    @property
+    def group_similarity_(self) -> FloatArray:
+        """Posterior mean of the overlap of the shares of each two groups."""
+        return self.fit_.composition.similarity()
+
+    @property
+    def group_labels_(self) -> IntArray:
+        """Clusters of groups whose shares are alike."""
+        return self.fit_.composition.labels()
+
+    def compare(
+        self,
+        a: Any = None,
+        b: Any = None,
+        *,
+        conditions: Any = None,
+        within: Literal["parent"] | None = None,
+    ) -> Contrasts:
+        """Return for every branch by how much its share differs between groups or conditions.
+
+        Parameters
+        ----------
+        a, b : object
+            Names of two groups; with ``conditions`` those of two conditions, which may be left out
+            if there are no others.
+        conditions : dict or None, default=None
+            The condition of each group, ``{group: condition}``. Groups are then a sample of all
+            that could have been in a condition: how much they vary counts, as the number of rows in
+            them does not make them more. A group that is left out, or is None, does not count.
+        within : {"parent"} or None, default=None
+            "parent" compares the shares of a branch in the one above it: a branch that grows does
+            not make its cousins shrink.
+
+        Returns
+        -------
+        Contrasts
+            For each branch the log ratio of shares, a over b, with its 94 % interval, P(> 0) and
+            P(ratio beyond 1.2 either way): print it, or take ``to_frame()`` or ``to_csv(path)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 1, (60, 2)), rng.normal(8, 1, (60, 2))])
+        >>> patient = ["q"] * 15 + ["p"] * 45 + ["q"] * 40 + ["p"] * 20
+        >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2,
+        ...                      n_warmup=100, n_draws=100, random_state=0)
+        >>> contrasts = mixture.fit(X, groups=patient).compare("q", "p")
+        >>> sorted({line["p_greater"] > 0.99 for line in contrasts.table})
+        [False, True]
+        """
+        check_is_fitted(self)
+        return self.fit_.composition.compare(a, b, conditions, within)
 
     @property
     def predictive_(self) -> PosteriorPredictive | Stack:
@@ -386,7 +449,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
     # ---- new rows --------------------------------------------------------------------------------
 
     @chunkwise
-    def score_samples(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
+    def score_samples(self, X: npt.ArrayLike, groups: Any = None) -> FloatArray:  # noqa: N803
         """Return the log predictive density of every row, in the user's units.
 
         Of a row with missing entries that is the density of those observed, and 0 if there are
@@ -395,15 +458,20 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
 
         If the model was chosen among several, the density is that of :meth:`stack`; with
         ``averaging="best"`` it is that of the chosen model alone.
+
+        If the fit has groups, ``groups`` are those of the rows; a name that is not known, and None
+        for all, is a new group. A column of the data frame that had them in the fit has them here.
         """
         check_is_fitted(self)
         if is_dask(X):
             return lazily(self, "score_samples", X, np.float64)
-        return self.fit_.log_density(self._asked(X, self.predictive_.models), self._averaging)
+        X, numbers = self._groups_of(X, groups)  # noqa: N806
+        x = self._asked(X, self.predictive_.models)
+        return self.fit_.log_density(x, self._averaging, numbers)
 
-    def score(self, X: npt.ArrayLike, y: object = None) -> float:  # noqa: N803
+    def score(self, X: npt.ArrayLike, y: object = None, groups: Any = None) -> float:  # noqa: N803
         """Return the mean log predictive density of the rows."""
-        return float(self.score_samples(X).mean())
+        return float(self.score_samples(X, groups).mean())
 
     def loo(self) -> LeaveOneOut:
         """Return the leave-one-out log density of the data, in nats, in the user's units.
@@ -434,6 +502,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         X: npt.ArrayLike,  # noqa: N803
         level: int | None = None,
         n_clusters: int | None = None,
+        groups: Any = None,
     ) -> FloatArray:
         """Return the probability of every row to be in each cluster.
 
@@ -450,6 +519,8 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
             that level, as :meth:`transform` has them.
         n_clusters : int or None, default=None
             For the clusters of :meth:`cluster`, so many.
+        groups : sequence, length n_samples, or None, default=None
+            The groups of the rows, as in :meth:`score_samples`.
         """
         check_is_fitted(self)
         fit = self.fit_.prepared_for(level, n_clusters)
@@ -457,7 +528,8 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
             width = fit.n_clusters(level, n_clusters)
             asked = {"level": level, "n_clusters": n_clusters}
             return lazily(self, "predict_proba", X, np.float64, width, **asked)
-        return fit.shares(self._asked(X), level, n_clusters)
+        X, numbers = self._groups_of(X, groups)  # noqa: N806
+        return fit.shares(self._asked(X), level, n_clusters, numbers)
 
     @chunkwise
     def predict(
@@ -465,6 +537,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         X: npt.ArrayLike,  # noqa: N803
         level: int | None = None,
         n_clusters: int | None = None,
+        groups: Any = None,
     ) -> IntArray:
         """Return the most probable cluster of every row; see :meth:`predict_proba`."""
         check_is_fitted(self)
@@ -472,7 +545,8 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         if is_dask(X):
             asked = {"level": level, "n_clusters": n_clusters}
             return lazily(self, "predict", X, np.int32, **asked)
-        shares = fit.shares(self._asked(X), level, n_clusters)
+        X, numbers = self._groups_of(X, groups)  # noqa: N806
+        shares = fit.shares(self._asked(X), level, n_clusters, numbers)
         return np.asarray(shares.argmax(axis=1), dtype=np.int32)
 
     @chunkwise
@@ -483,7 +557,8 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         if is_dask(X):
             width = sum(map(self.fit_.n_clusters, levels))
             return lazily(self, "transform", X, np.float64, width)
-        return np.hstack(self.fit_.memberships(self._asked(X), levels))
+        X, numbers = self._groups_of(X, None)  # noqa: N806
+        return np.hstack(self.fit_.memberships(self._asked(X), levels, numbers))
 
     @chunkwise
     def factor_scores(self, X: npt.ArrayLike) -> FloatArray:  # noqa: N803
@@ -562,6 +637,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         (50, 2, 2)
         """
         check_is_fitted(self)
+        X, _ = self._groups_of(X, None)  # noqa: N806
         given, scaling = read_rows(self, X).values, self.fit_.training.scaling
         x = scaling.standardised(given)
         self._compile_for(x, self.predictive_.models)
@@ -578,6 +654,23 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         if n_draws is None:
             return decoded[0]
         return np.array(decoded) if isinstance(decoded[0], np.ndarray) else decoded
+
+    def _groups_of(self, X: Any, groups: Any) -> tuple[Any, IntArray | None]:  # noqa: N803
+        """Return rows without a column of groups, and the numbers of their groups, if any."""
+        known = self.fit_.training.groups
+        if known is None:
+            if groups is not None:
+                raise ParameterError(
+                    "groups", groups, "None: the fit has no groups", shown="groups"
+                )
+            return X, None
+        column = known.column
+        if column is not None and column in map(str, getattr(X, "columns", ())):
+            X, taken, _ = take_column(X, column)  # noqa: N806
+            groups = taken if groups is None else groups
+        if groups is None:
+            return X, None
+        return X, known.numbers_of(groups, len(X))
 
     def _asked(
         self,

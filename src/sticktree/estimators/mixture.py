@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from sticktree.checks import IntArray, check_integer, is_integer
+from sticktree.data.groups import GroupsWarning
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
@@ -21,6 +22,8 @@ from sticktree.inference.interrupts import once
 from sticktree.inference.parameters import AUTO, PARAMETERS, draws_depend_on
 from sticktree.io.checkpoint import Checkpoint
 from sticktree.posterior.draws import ConvergenceWarning
+
+MOSTLY = 0.8  # of the rows in clusters of one group, from which a warning says so
 
 
 class DFPMixture(FittedMixture):
@@ -47,6 +50,9 @@ class DFPMixture(FittedMixture):
         The factor c of the concentrations: larger means more branches. None learns it.
     discount : float or None, default=0.0
         The Pitman–Yor discount in [0, 1): larger means more small branches. None learns it.
+    group_concentration : float or None, default=None
+        How alike groups are: larger means more alike. It is γ of the sticks of a group around those
+        of all, and counts if :meth:`fit` is told of groups. None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and the depth: two chains of 50 sweeps of each of six candidates are compared
@@ -194,6 +200,13 @@ class DFPMixture(FittedMixture):
         The model that was fitted.
     algorithm_ : str
         The sampler that was used.
+    composition_ : Composition
+        If the rows belong to groups: the share of every cluster in each group, with intervals, and
+        of what is not seen yet. Print it.
+    group_similarity_ : float array, shape (groups, groups)
+        Posterior mean of the overlap of the shares of each two groups.
+    group_labels_ : int array, shape (groups,)
+        Clusters of groups that have the same shares, as far as draws tell.
     selection_ : Selection or None
         The models it was chosen from, with their leave-one-out densities: print it.
     predictive_ : PosteriorPredictive or Stack
@@ -241,6 +254,7 @@ class DFPMixture(FittedMixture):
         divergence: Any = "log",
         concentration: float | None = None,
         discount: float | None = 0.0,
+        group_concentration: float | None = None,
         covariance_type: str = "auto",
         leaf_noise: str = "auto",
         columns: Any = None,
@@ -271,6 +285,7 @@ class DFPMixture(FittedMixture):
         self.divergence = divergence
         self.concentration = concentration
         self.discount = discount
+        self.group_concentration = group_concentration
         self.covariance_type = covariance_type
         self.leaf_noise = leaf_noise
         self.columns = columns
@@ -297,7 +312,13 @@ class DFPMixture(FittedMixture):
         self.checkpoint = checkpoint
         self.algorithm = algorithm
 
-    def fit(self, X: npt.ArrayLike, y: object = None, sample_weight: Any = None) -> Self:  # noqa: N803
+    def fit(
+        self,
+        X: npt.ArrayLike,  # noqa: N803
+        y: object = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Sample the posterior given the rows of ``X``; missing entries are drawn along.
 
         Parameters
@@ -310,8 +331,13 @@ class DFPMixture(FittedMixture):
             Not used.
         sample_weight : int array, shape (n_samples,), or None, default=None
             How often each row occurs; the same as repeating it.
+        groups : sequence, length n_samples, str or None, default=None
+            The group of each row, such as the patient of a cell: text or numbers, or the name of a
+            column of a data frame, which then is no feature. All groups share one tree, and each
+            has its own share of every branch: ``composition_`` and :meth:`compare`. A row whose
+            group is missing is a group of its own. It takes ``algorithm="gibbs"``.
         """
-        self.fit_ = self._fitted(X, sample_weight, self.algorithm, self.factors)
+        self.fit_ = self._fitted(X, sample_weight, self.algorithm, self.factors, groups)
         return self
 
     def fit_predict(
@@ -319,9 +345,10 @@ class DFPMixture(FittedMixture):
         X: npt.ArrayLike,  # noqa: N803
         y: object = None,
         sample_weight: Any = None,
+        groups: Any = None,
     ) -> IntArray:
         """Fit, and return ``labels_``; see :meth:`fit`."""
-        return self.fit(X, y, sample_weight=sample_weight).labels_
+        return self.fit(X, y, sample_weight=sample_weight, groups=groups).labels_
 
     def partial_fit(
         self,
@@ -379,6 +406,10 @@ class DFPMixture(FittedMixture):
         (300, 100)
         """
         if hasattr(self, "fit_"):
+            if self.fit_.training.groups is not None:
+                raise ValueError(
+                    "partial_fit goes on without groups only: fit all rows again with groups="
+                )
             self.fit_ = with_batch(self, X, n_warmup, n_draws)
         else:
             if PARAMETERS["factors"].check(self.factors) not in (None, AUTO):
@@ -392,6 +423,7 @@ class DFPMixture(FittedMixture):
         sample_weight: Any,
         algorithm: str,
         factors: Any,
+        groups: Any = None,
     ) -> Fit:
         """Return the fit of the rows of ``X``; go on with the last if ``warm_start`` says so."""
         plan = Plan.of(self.model_parameters() | {"algorithm": algorithm})
@@ -399,7 +431,7 @@ class DFPMixture(FittedMixture):
         if last is not None:
             algorithm = last.training.algorithm
         factors = PARAMETERS["factors"].check(factors)
-        training = training_data(self, X, sample_weight, algorithm, last, factors)
+        training = training_data(self, X, sample_weight, algorithm, last, factors, groups)
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
         with once(), nullcontext() if checkpoint is None else checkpoint.held():
@@ -464,6 +496,13 @@ def _concluded(fit: Fit, plan: Plan) -> Fit:
             ConvergenceWarning,
         )
     fit = fit.summarised(progress=plan.progress)
+    if fit.training.groups is not None and fit.groups_apart > MOSTLY:
+        warn_caller(
+            f"{fit.groups_apart:.0%} of the rows are in clusters that are of one group alone: "
+            "groups that differ by a shift, such as batches, look like that. If they should "
+            "have clusters in common, correct for the shift first",
+            GroupsWarning,
+        )
     if fit.diagnosis.verdict().agreement == "disagree":
         warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
     return fit

@@ -14,9 +14,10 @@ from sklearn.utils.validation import validate_data
 
 from sticktree.checks import check_not_infinite
 from sticktree.data import Table, read_table
+from sticktree.data.groups import take_column
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
-from sticktree.data.training import TrainingData
+from sticktree.data.training import TrainingData, grouped_parallel
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.fit import Fit
 from sticktree.inference.runner import Workers
@@ -52,12 +53,15 @@ def training_data(
     algorithm: str,
     last: Fit | None,
     factors: int | str | None = None,
+    groups: Any = None,
 ) -> TrainingData:
     """Read the rows of a fit and standardise them, as the last fit did if this one goes on.
 
     ``factors`` is the parameter of the estimator, checked.
     """
     scaling = None if last is None else last.training.scaling
+    if groups is not None and (is_dask(X) or isinstance(X, ChunkedTable)):
+        raise grouped_parallel("parallel", len(X) if isinstance(X, ChunkedTable) else X.shape[0])
     if is_dask(X):
         dask, array = "a dask array or DataFrame", "X.compute()"
         _check_outside(estimator, sample_weight, algorithm, factors, dask, array)
@@ -66,10 +70,19 @@ def training_data(
         chunks, array = "a table that is read in chunks", "an array in memory"
         _check_outside(estimator, sample_weight, algorithm, factors, chunks, array)
         return _of_chunks(estimator, X, scaling)
+    X, groups, column = take_column(X, groups)  # noqa: N806
     names, table = row_names(X), read_rows(estimator, X, reset=last is None)
     wanted = factors if last is None else last.training.factors
     return TrainingData.of_table(
-        table, sample_weight, estimator.standardize, algorithm, scaling, names, wanted
+        table,
+        sample_weight,
+        estimator.standardize,
+        algorithm,
+        scaling,
+        names,
+        wanted,
+        groups,
+        column,
     )
 
 

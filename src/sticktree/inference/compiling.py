@@ -21,6 +21,8 @@ def compile_for_fit(
     tasks = [f"fit {_of(kind, data)} {algorithm}" for kind in kinds]
     if len(models) > 1:
         tasks += [f"choose {_of(kind, data)}" for kind in kinds]
+    if any(model.groups is not None for model in models):
+        tasks += [f"groups {_of(kind, data)}" for kind in kinds]
     _compile(tasks, show)
 
 

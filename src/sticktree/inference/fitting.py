@@ -29,7 +29,7 @@ from sticktree.inference.runner import (
 )
 from sticktree.inference.selection import PILOT_CHAINS, PILOT_SWEEPS, Selection, select
 from sticktree.inference.showing import Line, showing, watching
-from sticktree.model import Model
+from sticktree.model import Groups, Model
 from sticktree.posterior.settled import Yardstick
 
 SECONDS_BETWEEN_SAVES = 30.0
@@ -50,7 +50,7 @@ class Plan:
         Sweeps from one draw to the next.
     workers : Workers
         The threads that run chains.
-    resolution, level, random_state, progress, max_time : object
+    resolution, level, random_state, progress, max_time, group_concentration : object
         As the estimator has them.
     """
 
@@ -65,6 +65,7 @@ class Plan:
     random_state: Any
     progress: bool | None
     max_time: float | None
+    group_concentration: float | None = None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Plan:
@@ -78,6 +79,7 @@ class Plan:
             **{name: known[name] for name in ("n_chains", "n_warmup", "n_draws", "thin")},
             **{name: known[name] for name in ("resolution", "level", "random_state", "progress")},
             max_time=known["max_time"],
+            group_concentration=known["group_concentration"],
         )
 
     def schedule_for(self, training: TrainingData) -> Schedule | None:
@@ -157,6 +159,9 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
     some = training.some()
     columns = training.describe(some, plan.resolution)
     candidates = plan.candidates.models(columns, plan.level, training.n_data)
+    if training.groups is not None:
+        groups = Groups(training.groups.of_data, plan.group_concentration)
+        candidates = [(name, replace(model, groups=groups)) for name, model in candidates]
     models = [model for _, model in candidates]
     compile_for_fit(models, some, training.parallel, plan.progress)
     limit = TimeLimit(plan.max_time)  # what is done once on a machine does not count
@@ -236,9 +241,15 @@ def _choose(
     if schedule is not None:
         share = int(PILOT_SHARE * plan.workers.n_chains * schedule.n_sweeps)
         n_sweeps = max(min(share // (PILOT_CHAINS * len(candidates)), PILOT_SWEEPS), 2)
+    compared = candidates
+    groups = training.some_groups()
+    if groups is not None and some is not training.data:
+        of_some = Groups(groups, plan.group_concentration)
+        compared = [(name, replace(model, groups=of_some)) for name, model in candidates]
     selection, pilots = select(
-        some, candidates, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line
+        some, compared, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line
     )
+    selection = replace(selection, models=dict(candidates))
     selection = selection.in_units(training.log_units_of(some))
     if some is not training.data:
         # What was compared on some of the rows does not go on with all. On D31 a stack of a model

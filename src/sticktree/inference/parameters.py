@@ -267,6 +267,8 @@ PARAMETERS = {parameter.name: parameter for parameter in (
     Parameter("discount", 0.0, DISCOUNT,
               "the Pitman–Yor discount in [0, 1): larger means more small branches",
               "discount", "D"),
+    Parameter("group_concentration", None, POSITIVE,
+              "how alike groups are: larger means more alike", "group-concentration", "G", "learn"),
     Parameter("covariance_type", "auto", _one_of("auto", "full", "diag", "spherical"),
               "the form of the covariance of the noise", "covariance", None,
               "auto: chosen by the data, together with the depth"),

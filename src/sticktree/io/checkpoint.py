@@ -27,6 +27,7 @@ from sticktree.errors import warn_caller
 from sticktree.files import atomically, first_line, sweep, too_large
 from sticktree.inference.course import Course, Look
 from sticktree.inference.packing import pack_chain, pack_draws, unpack_chain, unpack_draws
+from sticktree.inference.parameters import PARAMETERS, draws_depend_on
 from sticktree.inference.runner import Run
 from sticktree.io.annotations import check_parts
 from sticktree.io.archive import Members, TooLargeError
@@ -95,6 +96,8 @@ class Checkpoint:
         if not path.exists():
             return False
         found = self._description()
+        if isinstance(found.get("parameters"), dict):
+            found["parameters"] = self._unknown_then() | found["parameters"]
         if found.get("version") != VERSION:
             raise ValueError(
                 f"checkpoint: {path} has format version {found.get('version')!r}; this sticktree "
@@ -115,6 +118,12 @@ class Checkpoint:
                     "folder"
                 )
         return True
+
+    def _unknown_then(self) -> dict[str, str]:
+        """Return the defaults of parameters: an older run had none of those that came later."""
+        usual = {name: parameter.default for name, parameter in PARAMETERS.items()}
+        asked = self.header["parameters"]
+        return {k: text for k, text in draws_depend_on(usual).items() if k in asked}
 
     def _description(self) -> dict[str, Any]:
         """Return what ``run.json`` says."""

@@ -57,6 +57,10 @@ OF_LEVELS = {
     "hyper": Entry(("three", "columns"), "positive"),
     "psi": Entry(("together", "together")),
 }
+STICKS = {
+    "stick": Entry(("nodes", "levels"), "at least 0"),
+    "rest": Entry(("nodes", "levels"), "at least 0"),
+}
 DRAW = {
     # shared noise
     "scales": Entry(("levels and root",), "positive"),
@@ -69,6 +73,9 @@ DRAW = {
     **OF_LEVELS,
     # many rows
     **SUMS,
+    # groups
+    "group_concentration": Entry((), "positive"),
+    **STICKS,
 }
 """The parameters of draws."""
 
@@ -96,6 +103,10 @@ CHAIN = {
     "rank": Entry(("leaves",), "any", "u"),
     "anchor": Entry(("leaves",), "any", "u"),
     **SUMS,
+    # groups
+    "seated": Entry(("nodes", "groups and none"), "at least 0", "i"),
+    "gamma": Entry(("one",), "positive"),
+    **STICKS,
     # rows that have left memory
     "stream_number": Entry(("blocks",), "any", "u"),
     "stream_n": Entry(("blocks",), "at least 1", "i"),
@@ -113,6 +124,8 @@ NEEDED = {
     "own": ("phi", "variance", "hyper", "psi"),
 }
 """Parameters without which draws of a model predict nothing, by its noise."""
+NEEDED_OF_GROUPS = ("group_concentration", "stick", "rest")
+"""Those that are needed besides if rows belong to groups."""
 
 
 def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) -> Sizes:
@@ -145,6 +158,8 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
         "second": second,
         "other sums": (others,),
         "gaps": (n_gaps,),
+        "groups and none": (0 if model.groups is None else model.groups.number + 1,),
+        "one": (1,),
         "two": (2,),
         "three": (3,),
         "four": (4,),
@@ -177,6 +192,22 @@ def check_law(name: str, array: npt.NDArray[Any], table: Mapping[str, Entry]) ->
             raise ValueError(f"{name} has entries from {least} to {most}, which must be {law}")
     elif least < lowest:
         raise ValueError(f"{name} has the entry {least}, which must be {law}")
+
+
+def check_sticks(arrays: Arrays, top: npt.NDArray[Any], level: npt.NDArray[Any]) -> None:
+    """Raise unless the sticks of nodes are shares; logarithms are taken of them.
+
+    ``top`` is the level of the node above, −1 of the root. Entries of other levels are of no use.
+    """
+    at = np.arange(arrays["stick"].shape[1])
+    top, level = top[:, None], level[:, None]
+    used = {"stick": (at >= top) & (at < level), "rest": (at > top) & (at <= level)}
+    used["stick"] &= top >= 0
+    for name, where in used.items():
+        least = arrays[name].min(initial=1.0, where=where)
+        most = arrays[name].max(initial=0.0, where=where)
+        if not (least > 0 and most < 1.0 + 1e-6):
+            raise ValueError(f"{name} has entries from {least} to {most}, which must be shares")
 
 
 def check_shape(name: str, shape: tuple[int, ...], entry: Entry, sizes: Sizes) -> None:

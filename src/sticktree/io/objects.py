@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from sticktree.data import Columns
 from sticktree.data.factors import Factored, Factors
+from sticktree.data.groups import RowGroups
 from sticktree.data.scaling import Scaling
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
@@ -32,7 +33,7 @@ from sticktree.inference.runner import Schedule
 from sticktree.inference.selection import Selection
 from sticktree.io.annotations import check_parts
 from sticktree.io.sound_draws import check_packed
-from sticktree.model import Column, Model
+from sticktree.model import Column, Groups, Model
 from sticktree.posterior.cutting import Cut, Lasting
 from sticktree.posterior.draws import Diagnosis
 from sticktree.posterior.loo import LeaveOneOut
@@ -69,10 +70,12 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Diagnosis,
             Factored,
             Factors,
+            Groups,
             Lasting,
             LeaveOneOut,
             Look,
             Model,
+            RowGroups,
             Scaling,
             Schedule,
             Selection,

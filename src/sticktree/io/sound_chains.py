@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sticktree.engine.own.state import DIAG, FORM, FULL, SPHERICAL, TWIGS
 from sticktree.inference.packing import CHAIN as PREFIX
 from sticktree.inference.packing import PARALLEL
-from sticktree.io.laws import CHAIN, LARGEST, Arrays, Sizes, check_law, check_shape
+from sticktree.io.laws import CHAIN, LARGEST, Arrays, Sizes, check_law, check_shape, check_sticks
 from sticktree.model import Model
 from sticktree.tree.arrays import NULL
 
@@ -26,6 +26,7 @@ NEEDED = {
     "own": ("coordinates", "variance", "hyper", "psi"),
 }
 ONE_BY_ONE = {"shared": ("leaf", "leaves", "total"), "own": ("leaf", "imputed")}
+OF_GROUPS = ("seated", "stick", "rest", "gamma")
 MANY = ("parallel", "leaves", "rank", "anchor", "sums_n", "sums_seen", "sums_total", "sums_second")
 
 
@@ -46,6 +47,8 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
     needed += MANY if parallel else ONE_BY_ONE[model.leaf_noise]
     if parallel and model.leaf_noise == "shared":
         needed += ("slots", "products")
+    if model.groups is not None:
+        needed += OF_GROUPS
     absent = [name for name in needed if name not in found]
     _needed(not absent, f"a chain lacks {', '.join(absent)}")
     n_leaves = _size_of(found["sums_n"] if parallel else found.get("leaves"))
@@ -73,6 +76,9 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
         _check_blocks(found)
     else:
         tree.check_data(found["leaf"], found.get("leaves"))
+    if model.groups is not None:
+        _needed(not parallel, "rows in groups are one by one")
+        tree.check_groups(found, model.groups.of_row)
 
 
 def _check_generator(text: npt.NDArray[Any]) -> None:
@@ -230,6 +236,21 @@ class _Links:
         _needed(np.array_equal(count, wanted), "rows do not sit in the leaves")
         if listed is not None:
             self.check_slots(listed)
+
+    def check_groups(self, found: Arrays, group: npt.NDArray[Any]) -> None:
+        """Check the sticks, and that rows of groups are counted below every node as they sit."""
+        live, seated = self.live, found["seated"]
+        above = self.parent[live]
+        top = np.where(above == NULL, -1, self.level[above])
+        sticks = {name: found[name][live] for name in ("stick", "rest")}
+        check_sticks(sticks, top, self.level[live])
+        count = np.zeros_like(seated)
+        np.add.at(count, (found["leaf"], group), 1)
+        for level in range(self.depth, 0, -1):
+            here = np.flatnonzero(live & (self.level == level))
+            np.add.at(count, self.parent[here], count[here])
+        right = np.array_equal(count[live], seated[live])
+        _needed(right, "rows of groups do not sit where they are counted")
 
     def check_leaves(self, leaves: Integers, slots: Integers | None) -> None:
         """Check that all leaves are listed, each once."""

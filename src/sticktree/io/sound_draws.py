@@ -14,7 +14,17 @@ import numpy.typing as npt
 
 from sticktree.engine.draw import Draw
 from sticktree.inference.packing import SHAPES, VALUES
-from sticktree.io.laws import DRAW, NEEDED, Arrays, Entry, Sizes, check_law, check_shape
+from sticktree.io.laws import (
+    DRAW,
+    NEEDED,
+    NEEDED_OF_GROUPS,
+    Arrays,
+    Entry,
+    Sizes,
+    check_law,
+    check_shape,
+    check_sticks,
+)
 from sticktree.model import Model
 
 Integers = npt.NDArray[Any]
@@ -177,15 +187,22 @@ def _check_shapes(
     draws: Sequence[Draw], model: Model, sizes: Sizes, n_leaves: list[int], n_inner: list[int]
 ) -> None:
     names = draws[0].parameters
-    absent = [name for name in NEEDED[model.leaf_noise] if name not in names]
+    needed = NEEDED[model.leaf_noise] + NEEDED_OF_GROUPS * (model.groups is not None)
+    absent = [name for name in needed if name not in names]
     _needed(not absent, f"a draw lacks {', '.join(absent)}")
     for name in names:
         if name not in DRAW:
             continue
         shapes = [draw.parameters[name].shape for draw in draws]
         for shape, leaves, inner in set(zip(shapes, n_leaves, n_inner, strict=True)):
-            here = sizes | {"leaves": (leaves,), "inner": (inner,)}
+            here = sizes | {"leaves": (leaves,), "inner": (inner,), "nodes": (leaves + inner,)}
             check_shape(name, shape, DRAW[name], here)
+    if model.groups is not None:
+        for draw in draws:
+            deep = draw.level.astype(np.int64)
+            top = deep[draw.parent]
+            top[0] = -1
+            check_sticks(draw.parameters, top, deep)
     n_sums = sum(name.startswith("sums_") for name in names)
     _needed(n_sums in (0, 4), "a draw lacks sums of its leaves")
     _needed(n_sums > 0 or all(draw.labelled for draw in draws), "neither labels nor sums")

@@ -19,7 +19,7 @@ from sticktree.inference.selection import Selection
 from sticktree.io.laws import Sizes, sizes_of
 from sticktree.io.sound_chains import check_chain
 from sticktree.io.sound_draws import check_alike, check_draws
-from sticktree.model import Model
+from sticktree.model import Groups, Model
 from sticktree.tree import NULL, Tree
 
 PRIORS = (
@@ -89,6 +89,7 @@ def check_model(model: Model, training: TrainingData) -> None:
     if model.hyper_prior is not None:
         _needed(all(part.shape == (3, n_columns) for part in model.hyper_prior), "hyper_prior")
         _needed(all(np.isfinite(part).all() for part in model.hyper_prior), "hyper_prior")
+    _check_groups(model.groups, training)
     columns = training.scaling.columns
     if model.columns is None:
         _needed(columns.is_continuous.all(), "a model of other columns than there are")
@@ -108,6 +109,23 @@ def check_model(model: Model, training: TrainingData) -> None:
         _needed(column.trials == columns.trials[k], f"column {k} has other trials")
     if model.leaf_noise == "shared":
         _needed(columns.is_continuous.all(), "noise cannot be shared by columns of counts")
+
+
+def _check_groups(groups: Groups | None, training: TrainingData) -> None:
+    """Check that a model has the groups of the rows: kernels count by them."""
+    _needed((groups is None) == (training.groups is None), "a model has other groups than rows")
+    if groups is None or training.groups is None:
+        return
+    _needed(not training.parallel, "the parallel sampler has no groups")
+    of_row, n_data = groups.of_row, training.n_data
+    _needed(of_row.shape == (n_data,) and of_row.dtype.kind == "i", "groups of other rows")
+    _needed(of_row.min() >= 0 and of_row.max() < n_data, "a row is of a group that is not there")
+    _needed(np.array_equal(of_row, training.groups.of_data), "a model has other groups than rows")
+    names = training.groups.names
+    _needed(0 < len(names) <= groups.number, "there are names of other groups")
+    gamma = groups.concentration
+    _needed(gamma is None or 0 < gamma < np.inf, f"the concentration of groups is {gamma}")
+    _needed(0 < groups.scale < np.inf, f"the scale of groups is {groups.scale}")
 
 
 def check_rows(training: TrainingData) -> None:

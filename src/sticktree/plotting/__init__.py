@@ -5,6 +5,7 @@ class keeps what it shows and draws it with ``plot``; ``from_estimator`` makes i
 """
 
 from sticktree.plotting.columns import HeatmapAxes
+from sticktree.plotting.composition import CompositionDisplay, plot_composition
 from sticktree.plotting.density import DensityDisplay, figure_density, plot_density
 from sticktree.plotting.heatmap import HeatmapDisplay, plot_heatmap
 from sticktree.plotting.loadings import LoadingsDisplay, plot_loadings
@@ -29,6 +30,7 @@ from sticktree.plotting.trees import DendrogramDisplay, IcicleDisplay, plot_dend
 
 __all__ = [
     "CoclusteringDisplay",
+    "CompositionDisplay",
     "DendrogramDisplay",
     "DensityDisplay",
     "HeatmapAxes",
@@ -45,6 +47,7 @@ __all__ = [
     "figure_diffusion",
     "figure_recursive_sticks",
     "plot_coclustering",
+    "plot_composition",
     "plot_dendrogram",
     "plot_density",
     "plot_diffusion",

@@ -61,12 +61,19 @@ class PosteriorPredictive:
         The data as the engine has them; draws that have kept the sums of their leaves need none.
     factored : Factored or None
         What makes all columns of a table of the data, where these are scores.
+    group : int or None
+        The group of the next row, if the data belong to groups; None is a new one.
     """
 
     draws: Sequence[NumberedDraw]
     model: Model
     data: FloatArray
     factored: Factored | None = None
+    group: int | None = None
+
+    def of_group(self, group: int | None) -> PosteriorPredictive:
+        """Return the same of the next row of a group."""
+        return replace(self, group=group)
 
     @property
     def n_columns(self) -> int:
@@ -91,7 +98,7 @@ class PosteriorPredictive:
     def each(self) -> Iterator[Predictive]:
         """Yield the predictive distribution of every draw; each is valid until the next."""
         draws = [numbered.draw for numbered in self.draws]
-        each = engine_of(self.model).predictives(draws, self.data, self.model)
+        each = engine_of(self.model).predictives(draws, self.data, self.model, self.group)
         yield from each if self.factored is None else over_columns(each, self.factored)
 
     def log_density(self, x: FloatArray) -> FloatArray:

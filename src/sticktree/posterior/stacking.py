@@ -78,6 +78,11 @@ class Stack:
         }
         return Stack(self.weights, predictives, self.scaling)
 
+    def of_group(self, group: int | None) -> Stack:
+        """Return the stack for the next row of a group; see `PosteriorPredictive.of_group`."""
+        predictives = {name: each.of_group(group) for name, each in self.predictives.items()}
+        return Stack(self.weights, predictives, self.scaling)
+
     def log_density(self, x: FloatArray) -> FloatArray:
         """Return the log of the weighted mean over models of the density of every row."""
         total = np.full(len(x), -np.inf)

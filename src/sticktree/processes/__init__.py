@@ -9,6 +9,8 @@ From sticks to data:
 - :class:`RecursiveSticks`: the Dirichlet fragmentation process; :class:`MassTree` is what it makes;
 - :class:`NestedRestaurant`: the same with sticks integrated out; :class:`TreeStickBreaking`: a
   second law, in which data may stop at inner nodes;
+- :class:`GroupedSticks`, :class:`GroupedRestaurant`: groups that share a tree, each with its own
+  shares of every branch; the hierarchical and the nested Dirichlet process are limits;
 - :class:`GaussianTransition`, :class:`DiffusionModel`: parameters that diffuse down the tree, and
   data;
 - :func:`enumerate_trees`: all trees on a few data, the reference for everything else.
@@ -33,6 +35,8 @@ from sticktree.processes.divergence import (
     resolve_concentration,
 )
 from sticktree.processes.fragmentation import Fragmentation, FragmentationChain
+from sticktree.processes.grouped_sticks import GroupedMasses, GroupedSticks
+from sticktree.processes.groups import GroupedRestaurant, GroupedTree
 from sticktree.processes.laws import NextDatum, TreeLaw, enumerate_trees, set_partitions
 from sticktree.processes.mass_tree import MassTree
 from sticktree.processes.restaurant import NestedRestaurant
@@ -53,6 +57,10 @@ __all__ = [
     "Fragmentation",
     "FragmentationChain",
     "GaussianTransition",
+    "GroupedMasses",
+    "GroupedRestaurant",
+    "GroupedSticks",
+    "GroupedTree",
     "LogDivergence",
     "MassTree",
     "Masses",

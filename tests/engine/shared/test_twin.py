@@ -45,6 +45,7 @@ from tests.support.compiled import (
 from tests.support.statistics import assert_frequencies
 
 N_DRAWS = 8_000
+NONE = np.zeros((2, 0), dtype=np.int64)  # no groups
 FORMS = ["spherical", "diag", "full"]
 
 
@@ -391,7 +392,7 @@ def test_restricted_scan_gives_probabilities_of_all_divisions_that_sum_to_one(tw
         sums = np.stack([data[[0, 1, 2, 4]].sum(axis=0), data[3]])
         by_size = weights_by_size(state, 5, mean.size, variance)
         log_probability = scan(
-            state, members, side, target, True, True, n, sums, mean, by_size, words
+            state, members, side, target, True, True, n, sums, mean, by_size, NONE, 0.0, words
         )
         assert (side == target).all()
         assert n.tolist() == [4.0 - target.sum(), 1.0 + target.sum()]
@@ -417,11 +418,12 @@ def test_a_member_chooses_a_half_by_its_size_and_its_predictive_density(two_leav
     n, sums = np.array([3.0, 1.0]), np.stack([data[:3].sum(axis=0), data[3]])
     by_size = weights_by_size(state, 4, dimension, variance)
     side, target = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
-    found = scan(state, np.array([2]), side, target, True, True, n, sums, mean, by_size, words)
+    rest = (n, sums, mean, by_size, NONE, 0.0, words)
+    found = scan(state, np.array([2]), side, target, True, True, *rest)
     assert np.exp(found) == pytest.approx(weights[1] / sum(weights), rel=1e-9)
     chosen = np.empty(N_DRAWS, dtype=np.int64)
     for k in range(N_DRAWS):
-        scan(state, np.array([2]), side, target, False, False, n, sums, mean, by_size, words)
+        scan(state, np.array([2]), side, target, False, False, *rest)
         chosen[k] = side[0]
     assert_frequencies(np.bincount(chosen, minlength=2), np.array(weights) / sum(weights))
 

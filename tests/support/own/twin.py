@@ -202,10 +202,10 @@ def sample_data(tree, phi, setting, rng):
     return data
 
 
-def sample_prior(model, n_data, rng):
-    """Draw hyper-parameters, tree, φ and complete data from the model."""
+def sample_prior(model, n_data, rng, tree=None):
+    """Draw hyper-parameters, tree unless it is given, φ and complete data from the model."""
     setting = sample_setting(model, rng)
-    tree = setting.law.sample(n_data, rng)
+    tree = setting.law.sample(n_data, rng) if tree is None else tree
     phi = sample_phi(tree, setting, rng)
     return Draw(setting, tree, phi, sample_data(tree, phi, setting, rng))
 

@@ -80,3 +80,22 @@ def gamma(rng: RandomState, shape: float) -> float:
 def chi_square(rng: RandomState, degrees: float) -> float:
     """Return a χ² number."""
     return 2.0 * gamma(rng, 0.5 * degrees)
+
+
+@linked
+def log_gamma_number(rng: RandomState, shape: float) -> float:
+    """Return the log of a Gamma(shape, 1) number, which itself may be too small to write."""
+    if shape < 1.0:
+        return math.log(gamma(rng, shape + 1.0)) + math.log(1.0 - uniform(rng)) / shape
+    return math.log(gamma(rng, shape))
+
+
+@linked
+def share_of_two(a: float, b: float, rng: RandomState) -> tuple[float, float]:
+    """Return a Beta(a, b) number and 1 minus it, both exact however small they are."""
+    first, second = log_gamma_number(rng, a), log_gamma_number(rng, b)
+    if first > second:
+        ratio = math.exp(second - first)
+        return 1.0 / (1.0 + ratio), ratio / (1.0 + ratio)
+    ratio = math.exp(first - second)
+    return ratio / (1.0 + ratio), 1.0 / (1.0 + ratio)

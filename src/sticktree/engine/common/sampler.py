@@ -9,6 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.chain import Effort, Move, SweepInfo, apply_moves
+from sticktree.engine.common.franchise import (
+    count_groups,
+    divide_sticks,
+    log_gamma_prior,
+    log_grouped_tree,
+)
+from sticktree.engine.common.groups import GroupedState
 from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, TreeState, list_nodes
 from sticktree.engine.common.priors import log_beta, log_gamma
 from sticktree.engine.common.random import RandomState
@@ -16,6 +23,8 @@ from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.tree import NULL, Tree
+
+OF_GROUPS = ("seated", "stick", "rest", "gamma")  # arrays of the state that groups add
 
 Snapshot = Mapping[str, npt.NDArray[Any]]
 
@@ -29,7 +38,7 @@ class Sampler:
     model: Model
     rng: np.random.Generator
     words: RandomState
-    state: TreeState
+    state: GroupedState
     effort: Effort
 
     @property
@@ -41,6 +50,22 @@ class Sampler:
     def discount(self) -> float:
         """The Pitman–Yor discount d."""
         return float(self.state.scalars[DISCOUNT])
+
+    @property
+    def grouped(self) -> bool:
+        """Whether the rows belong to groups."""
+        return self.model.groups is not None
+
+    def group_parameters(self) -> dict[str, npt.NDArray[Any]]:
+        """Return copies of γ and of the shared sticks, if the rows belong to groups."""
+        if not self.grouped:
+            return {}
+        order = self.state.order[: self.state.sizes[ALIVE]]
+        return {
+            "group_concentration": np.asarray(self.state.gamma[0]),
+            "stick": self.state.stick[order],
+            "rest": self.state.rest[order],
+        }
 
     @property
     def size(self) -> int:
@@ -73,8 +98,8 @@ class Sampler:
             leaf=tree.leaf.astype(small),
             parent=np.maximum(tree.parent, 0).astype(small),
             level=tree.level.astype(np.min_scalar_type(tree.depth)),
-            parameters=self.parameters(),
-            traced=self.traced,
+            parameters=self.parameters() | self.group_parameters(),
+            traced=self.traced + ("group_concentration",) * self.grouped,
             concentration=self.concentration,
             discount=self.discount,
             log_joint=self.log_joint(),
@@ -88,6 +113,11 @@ class Sampler:
             **{name: getattr(state, name).copy() for name in self.of_all},
             "words": self.words.copy(),
             "effort": self.effort.snapshot(),
+            **(
+                {name: getattr(state, name)[:made].copy() for name in OF_GROUPS}
+                if self.grouped
+                else {}
+            ),
         }
 
     def _load(self, snapshot: Snapshot) -> None:
@@ -96,6 +126,10 @@ class Sampler:
             _take_over(name, snapshot[name], getattr(self.state, name)[: len(snapshot[name])])
         for name in self.of_all:
             _take_over(name, snapshot[name], getattr(self.state, name))
+        if self.grouped:
+            for name in OF_GROUPS:
+                saved = snapshot[name]
+                _take_over(name, saved, getattr(self.state, name)[: len(saved)])
         list_nodes(self.state)
         self.words = snapshot["words"].copy()
         self.effort = Effort.restored(snapshot.get("effort"), self.size)
@@ -115,7 +149,12 @@ class Sampler:
     def _log_prior_of_tree(self) -> float:
         """Return the log density of the tree, and of c and d as far as they are learned."""
         model, c, d = self.model, self.concentration, self.discount
-        value = log_tree_probability(self.state, c, d, model.less_discount)
+        if model.groups is None:
+            value = log_tree_probability(self.state, c, d, model.less_discount)
+        else:
+            value = log_grouped_tree(self.state)
+            if model.groups.concentration is None:
+                value += log_gamma_prior(float(self.state.gamma[0]), model.groups.scale)
         if model.concentration is None:
             value += log_gamma(c, *model.concentration_prior)
         if model.discount is None:
@@ -132,6 +171,23 @@ class Sampler:
             model.discount_prior,
             model.less_discount,
         )
+
+    def _learned_of_groups(self) -> tuple[bool, float]:
+        """Return what `franchise_move` asks for besides that."""
+        groups = self.model.groups
+        assert groups is not None
+        return groups.concentration is None, groups.scale
+
+    def _fix_gamma(self) -> None:
+        """Let γ be what it is fixed at, if it is."""
+        if self.model.groups is not None and self.model.groups.concentration is not None:
+            self.state.gamma[0] = self.model.groups.concentration
+
+    def _seat_groups(self) -> None:
+        """Let the data of groups be where a tree that was loaded has them, if there are groups."""
+        if self.grouped:
+            count_groups(self.state)
+            divide_sticks(self.state)
 
 
 def _take_over(name: str, saved: npt.NDArray[Any], place: npt.NDArray[Any]) -> None:

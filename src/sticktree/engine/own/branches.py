@@ -13,7 +13,8 @@ from __future__ import annotations
 import math
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, UNLISTED, list_nodes
+from sticktree.engine.common.groups import opening_at, seats, taking
+from sticktree.engine.common.links import ALIVE, ROOT, UNLISTED, list_nodes
 from sticktree.engine.common.random import RandomState, gamma, normal, uniform
 from sticktree.engine.own.kinds.gaussian import log_lower_gamma
 from sticktree.engine.own.leaves import expect, log_largest, log_predictive, predict_others
@@ -39,11 +40,10 @@ VARIANCE, LOG_PEAK = range(2)  # of `State.reach`
 @inlined
 def opening(state: State, node: int) -> float:
     """Return the probability that a datum which comes to a node opens a branch there."""
-    alpha = state.levels[state.nodes[node].level].alpha
     if state.nodes[node].n == 0:  # in an empty tree there is no choice, and n + α may be 0
         return 1.0
-    d = state.scalars[DISCOUNT]
-    return (alpha + d * state.nodes[node].n_children) / (state.nodes[node].n + alpha)
+    level = state.nodes[node].level
+    return opening_at(state, node, level) / seats(state, node, level)
 
 
 @linked
@@ -51,7 +51,7 @@ def set_paths(state: State) -> float:
     """Fill in the probability of the path to nodes above the twigs; return that of a new one."""
     if state.sizes[UNLISTED]:
         list_nodes(state)
-    d, fresh = state.scalars[DISCOUNT], 0.0
+    fresh = 0.0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         level = state.nodes[node].level
@@ -60,10 +60,8 @@ def set_paths(state: State) -> float:
         path = 1.0
         if node != ROOT:
             above = state.nodes[node].parent
-            alpha = state.levels[level - 1].alpha
-            path = (
-                state.nodes[above].path * (state.nodes[node].n - d) / (state.nodes[above].n + alpha)
-            )
+            path = state.nodes[above].path * taking(state, node, level - 1)
+            path /= seats(state, above, level - 1)
         state.nodes[node].path = path
         fresh += path * opening(state, node)
     return fresh

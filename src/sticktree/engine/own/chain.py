@@ -78,6 +78,7 @@ class ColumnsChain(OwnNoise):
             state.hyper[SCALE, learned] = (start.covariance * excess / state.hyper[SHAPE])[learned]
         tree = start.tree
         load_tree(state, tree.parent, tree.level, tree.leaf)
+        self._seat_groups()
         recount(state)
         for _ in range(FIRST_ROUNDS):
             node_sweep(state, self.words)
@@ -88,6 +89,7 @@ class ColumnsChain(OwnNoise):
     def _begin(self, data: FloatArray, model: Model, rng: np.random.Generator) -> None:
         self.raw, self.model, self.rng = data, model, rng
         self.state = empty_state(data, model)
+        self._fix_gamma()
         self.layout = layout_of(model, data.shape[1])
         self.gaps: npt.NDArray[np.bool_] | None = None
         if self.state.sizes[FORM] == FULL:

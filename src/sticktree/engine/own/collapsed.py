@@ -20,6 +20,15 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.group_moves import keep_shares, log_seats_of_half
+from sticktree.engine.common.group_nodes import (
+    groups_of_halves,
+    log_node_split,
+    put_groups,
+    share_rest,
+    sticks_of,
+)
+from sticktree.engine.common.groups import add_group, is_grouped
 from sticktree.engine.common.links import (
     ALIVE,
     DISCOUNT,
@@ -33,8 +42,19 @@ from sticktree.engine.common.seating import choose_half, log_children, log_seats
 from sticktree.engine.own.covariances import draw_precision, draw_wishart
 from sticktree.engine.own.kinds.gaussian import posterior_rate
 from sticktree.engine.own.leaves import expect, renew
-from sticktree.engine.own.regraft import place_node, set_prior_weights
-from sticktree.engine.own.split_nodes import break_node, draw_items, join_nodes, list_members
+from sticktree.engine.own.regraft import (
+    hang_parts,
+    place_node,
+    set_group_weights,
+    set_prior_weights,
+)
+from sticktree.engine.own.split_nodes import (
+    break_node,
+    draw_items,
+    give_sticks,
+    join_nodes,
+    list_members,
+)
 from sticktree.engine.own.state import (
     COUNT,
     FORM,
@@ -279,13 +299,19 @@ def _graft(
                 top = node
     m, before = state.nodes[top].n, state.nodes[top].parent
     chain = np.empty((state.levels.size, state.coordinates.shape[1]))
+    shares = keep_shares(state, top, level) if is_grouped(state) else np.empty((0, 2))
     add_data(state, before, -m)
+    if is_grouped(state):
+        add_group(state, before, top, -1)
     cut = prune(state, top, chain)
     list_nodes(state)
     if cut == before and level == last + 1:
         _gather(state, before, precision, weighted, mass)
-    weights = np.empty(state.sizes[ALIVE])
-    set_prior_weights(state, level, m, weights)
+    weights, parts = np.empty(state.sizes[ALIVE]), np.empty((0, 2))
+    if is_grouped(state):
+        parts = set_group_weights(state, top, cut, shares, weights, rng)
+    else:
+        set_prior_weights(state, level, m, weights)
     if level < last:
         at = place_node(state, top, weights, chain, rng)
     else:
@@ -294,6 +320,9 @@ def _graft(
     parent = grow(state, at, level - 1, chain)
     hang(state, top, parent)
     add_data(state, parent, m)
+    if is_grouped(state):
+        add_group(state, parent, top, 1)
+        hang_parts(state, top, at, shares, parts)
     list_nodes(state)
     if level >= last:
         _gather(state, parent if level > last else top, precision, weighted, mass)
@@ -384,6 +413,9 @@ def _split_merge(
     for h in range(2):
         half_mass[h] = _log_mass(half[h], shift[h], mean, variance, factor, x)
     d, alpha = state.scalars[DISCOUNT], state.levels[level].alpha
+    sticks = sticks_of(state, first, second, above, level, members, target)
+    seated = groups_of_halves(state, members, side)
+    half_stick = 0.5 * state.gamma[0] * sticks.above[0]
     log_proposal = 0.0
     for scan in range(SCANS + 1):
         forced = merging and scan == SCANS
@@ -395,35 +427,47 @@ def _split_merge(
             _add(half[here], shift[here], precision[item], weighted[item], -1.0)
             half_n[here] -= m
             half_k[here] -= 1
+            put_groups(state, item, seated[here], -1)
             half_mass[here] = _log_mass(half[here], shift[here], mean, variance, factor, x)
             half[3], shift[3] = half[1 - here], shift[1 - here]
             _add(half[3], shift[3], precision[item], weighted[item], 1.0)
             there = _log_mass(half[3], shift[3], mean, variance, factor, x)
             gain = there - half_mass[1 - here] - with_it + half_mass[here]
             difference = gain if here == 0 else -gain
-            difference += log_seats(alpha, d, half_n[1], half_k[1], m)
-            difference -= log_seats(alpha, d, half_n[0], half_k[0], m)
+            if is_grouped(state):
+                difference += log_seats_of_half(state, half_stick, seated[1], item)
+                difference -= log_seats_of_half(state, half_stick, seated[0], item)
+            else:
+                difference += log_seats(alpha, d, half_n[1], half_k[1], m)
+                difference -= log_seats(alpha, d, half_n[0], half_k[0], m)
             chosen, log_choice = choose_half(difference, forced, target[t], rng)
             log_proposal += log_choice
             side[t] = chosen
             half_n[chosen] += m
             half_k[chosen] += 1
+            put_groups(state, item, seated[chosen], 1)
             half_mass[chosen] = with_it if chosen == here else there
             _add(half[chosen], shift[chosen], precision[item], weighted[item], 1.0)
     n_siblings = state.nodes[above].n_children
-    log_ratio = (
-        log_split(
-            state.levels[level - 1].alpha, d, n_siblings - 1 if merging else n_siblings,
-            half_n[0], half_n[1],
+    n_before = n_siblings - 1 if merging else n_siblings
+    if is_grouped(state):
+        if not merging:
+            share_rest(state, level, side, sticks, rng)
+        log_prior = log_node_split(state, level, n_before, members, seated, side, sticks)
+    else:
+        log_prior = (
+            log_split(state.levels[level - 1].alpha, d, n_before, half_n[0], half_n[1])
+            + log_children(state, level, half_n[0], half_k[0])
+            + log_children(state, level, half_n[1], half_k[1])
+            - log_children(state, level, half_n[0] + half_n[1], half_k[0] + half_k[1])
         )
-        + log_children(state, level, half_n[0], half_k[0])
-        + log_children(state, level, half_n[1], half_k[1])
-        - log_children(state, level, half_n[0] + half_n[1], half_k[0] + half_k[1])
+    log_ratio = (
+        log_prior
         + half_mass[0]
         + half_mass[1]
         - _log_mass(half[2], shift[2], mean, variance, factor, x)
         - log_proposal
-    )  # fmt: skip
+    )
     if not math.log(1.0 - uniform(rng)) < (-log_ratio if merging else log_ratio):
         return 0
     phi = np.zeros((2, state.gaussian.size))  # to be drawn later
@@ -432,5 +476,7 @@ def _split_merge(
     else:
         break_node(state, first, members, side, phi)
         _gather(state, state.nodes[j].parent, precision, weighted, mass)
+    if is_grouped(state):
+        give_sticks(state, level, members, side, merging, sticks)
     _gather(state, first, precision, weighted, mass)
     return 1

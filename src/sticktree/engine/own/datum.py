@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.groups import add_of_group, break_for_one, is_grouped
 from sticktree.engine.common.links import UNLISTED, Index, add_data, list_nodes
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.own.branches import set_reach
@@ -35,6 +36,8 @@ def move_data(state: State, rows: Index, rng: RandomState) -> int:
     changed = 0
     set_reach(state)
     for i in rows:
+        if is_grouped(state):
+            state.present[0] = state.group[i]
         changed += _move(state, i, places, chains, rng)
     if state.sizes[UNLISTED]:
         list_nodes(state)
@@ -60,7 +63,7 @@ def _move(state: State, i: int, places: Index, chains: FloatArray, rng: RandomSt
         rise(state, i)
         if not is_out:
             put(state, old, i, -1.0)
-    enter(state, i, node, chains[max(which, 0)])
+    enter(state, i, node, chains[max(which, 0)], rng)
     return 1
 
 
@@ -80,6 +83,8 @@ def hold(state: State, i: int, gaps: bool) -> tuple[int, float, bool]:
         put(state, leaf, i, -1.0)
         value = log_predictive(state, leaf, i, gaps, -math.inf)
     add_data(state, leaf, -1)
+    if is_grouped(state):
+        add_of_group(state, leaf, state.group[i], -1)
     return leaf, value, is_out
 
 
@@ -88,6 +93,8 @@ def release(state: State, i: int, is_out: bool) -> None:
     """Undo `hold`."""
     leaf = state.leaf[i]
     add_data(state, leaf, 1)
+    if is_grouped(state):
+        add_of_group(state, leaf, state.group[i], 1)
     if is_out:
         put(state, leaf, i, 1.0)
 
@@ -101,19 +108,26 @@ def take_out(state: State, i: int, chain: FloatArray) -> int:
     leaf = state.leaf[i]
     rise(state, i)
     add_data(state, leaf, -1)
+    if is_grouped(state):
+        add_of_group(state, leaf, state.group[i], -1)
     cut = prune(state, leaf, chain)
     give_up(state, leaf)
     return cut
 
 
 @linked
-def enter(state: State, i: int, node: int, chain: FloatArray) -> None:
+def enter(state: State, i: int, node: int, chain: FloatArray, rng: RandomState) -> None:
     """Put a datum into a leaf, or into a new one below an inner node by way of a chain."""
     depth = state.levels.size - 1
     if state.nodes[node].level < depth:
-        above = grow(state, node, depth - 1, chain)
+        at = node
+        above = grow(state, at, depth - 1, chain)
         node = make_node(state, depth)
         hang(state, node, above)
+        if is_grouped(state):
+            break_for_one(state, node, at, rng)
     sit(state, i, node)
     add_data(state, node, 1)
+    if is_grouped(state):
+        add_of_group(state, node, state.group[i], 1)
     put(state, node, i, 1.0)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.groups import is_grouped, restore_path, sticks_on_path
 from sticktree.engine.common.links import (
     ALIVE,
     FREE,
@@ -147,6 +148,10 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
             row[d] = state.data[i, d]
             gaps |= math.isnan(raw[i, d])
             differs |= row[d] != raw[i, d] and not math.isnan(row[d])
+        sticks = np.empty((0, 2))
+        if is_grouped(state):
+            state.present[0] = state.group[i]
+            sticks = sticks_on_path(state, state.leaf[i])
         old, value, is_out = hold(state, i, gaps)
         if old == NULL:
             cut = take_out(state, i, chain)
@@ -163,7 +168,9 @@ def leave_one_out(state: State, raw: FloatArray, rng: RandomState) -> FloatArray
             for d in range(row.size):
                 state.data[i, d] = row[d]
         if old == NULL:
-            enter(state, i, cut, chain)
+            enter(state, i, cut, chain, rng)
+            if is_grouped(state):
+                restore_path(state, state.leaf[i], sticks)
         else:
             release(state, i, is_out)
     if state.sizes[UNLISTED]:

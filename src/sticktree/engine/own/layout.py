@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.groups import group_arrays
 from sticktree.engine.common.links import ROOT
 from sticktree.engine.own.kinds import CODES, LIKELIHOODS
 from sticktree.engine.own.state import (
@@ -118,6 +119,7 @@ def empty_state(data: FloatArray, model: Model) -> State:
         bound=np.empty((5, n_data + SPARE)),
         reach=np.empty((depth, coordinates, 2)),
         work=np.empty((2, n_columns)),
+        **group_arrays(room, depth, None if model.groups is None else model.groups.of_row),
     )
     for link in ("parent", "first_child", "next_sibling", "previous_sibling"):
         state.nodes[link] = NULL

@@ -12,6 +12,7 @@ from scipy.special import multigammaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
+from sticktree.engine.common.franchise import franchise_move
 from sticktree.engine.common.links import (
     ALIVE,
 )
@@ -54,7 +55,10 @@ class OwnNoise(Sampler):
             settle(state)
         hyper_sweep(state, words, self.layout.hyper_mean, self.layout.hyper_deviation)
         variance_sweep(state, words, *model.node_prior)
-        draw_concentration(state, words, *self._learned())
+        if self.grouped:
+            franchise_move(state, words, *self._learned(), *self._learned_of_groups())
+        else:
+            draw_concentration(state, words, *self._learned())
         return count
 
     def parameters(self) -> dict[str, FloatArray]:

@@ -21,7 +21,8 @@ from __future__ import annotations
 import math
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import DISCOUNT, LEAVES, ROOT, Index
+from sticktree.engine.common.groups import seats, taking
+from sticktree.engine.common.links import LEAVES, ROOT, Index
 from sticktree.engine.common.random import RandomState, uniform
 from sticktree.engine.own.branches import (
     bound_branch,
@@ -47,11 +48,11 @@ LOG_DENSITY, WEIGHT = range(2)  # of `State.weight`
 @inlined
 def path_to(state: State, node: int) -> float:
     """Return the probability of the path to a node."""
-    d, path = state.scalars[DISCOUNT], 1.0
+    path = 1.0
     while node != ROOT:
         above = state.nodes[node].parent
-        alpha = state.levels[state.nodes[above].level].alpha
-        path *= (state.nodes[node].n - d) / (state.nodes[above].n + alpha)
+        level = state.nodes[above].level
+        path *= taking(state, node, level) / seats(state, above, level)
         node = above
     return path
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.franchise import load_groups
 from sticktree.engine.common.links import DISCOUNT, FACTOR, Index
 from sticktree.engine.common.random import random_state
 from sticktree.engine.draw import Draw
@@ -50,10 +51,13 @@ FAINTEST = -1e300  # so that the sum of densities that are all 0 is 0
 BY_CODE = tuple(LIKELIHOODS.values())
 
 
-def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[ColumnsPredictive]:
+def predictives(
+    draws: list[Draw], data: FloatArray, model: Model, group: int | None = None
+) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw; each is valid until the next.
 
-    Draws that have kept the sums of their leaves need no data.
+    Draws that have kept the sums of their leaves need no data. If the data belong to groups, it is
+    that of the next row of a group, by default a new one.
     """
     if draws and "sums_n" in draws[0].parameters:
         yield from _from_sums(draws, model)
@@ -72,6 +76,8 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[C
             draw.parameters,
             model.less_discount,
         )
+        if model.groups is not None:
+            load_groups(state, draw.parameters, group)
         yield ColumnsPredictive(state, data, _seed(draw))
 
 

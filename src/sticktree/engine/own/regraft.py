@@ -13,6 +13,13 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.group_moves import (
+    count_places,
+    hang_shares,
+    keep_shares,
+    weigh_places,
+)
+from sticktree.engine.common.groups import add_group, is_grouped
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, add_data, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, integer, normal
 from sticktree.engine.common.seating import chain_weights, log_rising
@@ -53,11 +60,17 @@ def regraft(state: State, top: int, rng: RandomState) -> int:
     level, m = state.nodes[top].level, state.nodes[top].n
     chain = np.empty((state.levels.size, state.coordinates.shape[1]))
     before = state.nodes[top].parent
+    shares = keep_shares(state, top, level) if is_grouped(state) else np.empty((0, 2))
     add_data(state, before, -m)
+    if is_grouped(state):
+        add_group(state, before, top, -1)
     cut = prune(state, top, chain)
     list_nodes(state)
-    weights = np.empty(state.sizes[ALIVE])
-    set_prior_weights(state, level, m, weights)
+    weights, parts = np.empty(state.sizes[ALIVE]), np.empty((0, 2))
+    if is_grouped(state):
+        parts = set_group_weights(state, top, cut, shares, weights, rng)
+    else:
+        set_prior_weights(state, level, m, weights)
     if level == state.levels.size - 1:
         at = _place_leaf(state, top, cut, weights, chain, rng)
     else:
@@ -66,8 +79,47 @@ def regraft(state: State, top: int, rng: RandomState) -> int:
     parent = grow(state, at, level - 1, chain)
     hang(state, top, parent)
     add_data(state, parent, m)
+    if is_grouped(state):
+        add_group(state, parent, top, 1)
+        hang_parts(state, top, at, shares, parts)
     list_nodes(state)
     return 0 if stayed else 1
+
+
+@linked
+def set_group_weights(
+    state: State,
+    top: int,
+    cut: int,
+    shares: FloatArray,
+    weights: FloatArray,
+    rng: RandomState,
+) -> FloatArray:
+    """Fill in the log prior weight of a place for a subtree with groups below each node above it.
+
+    ``cut`` is the present place, ``shares`` its shares by level. Return the shares of all places.
+    """
+    ceiling = state.nodes[top].level
+    parts = np.empty((state.sizes[ALIVE], 2))
+    weigh_places(state, top, ceiling, cut, state.nodes[cut].level, shares, weights, parts, rng)
+    # They come one after the other; each is to stand at the place of its node.
+    place = count_places(state, ceiling)
+    for k in range(state.sizes[ALIVE] - 1, -1, -1):
+        if state.nodes[state.order[k]].level < ceiling:
+            place -= 1
+            weights[k] = weights[place]
+            parts[k, 0], parts[k, 1] = parts[place, 0], parts[place, 1]
+    return parts
+
+
+@linked
+def hang_parts(state: State, top: int, at: int, shares: FloatArray, parts: FloatArray) -> None:
+    """Give a subtree that hangs below ``at`` now its shares; nodes are listed as before."""
+    k, level = 0, state.nodes[at].level
+    while state.order[k] != at:
+        k += 1
+    shares[level, 0], shares[level, 1] = parts[k, 0], parts[k, 1]
+    hang_shares(state, top, at, state.nodes[top].level, shares)
 
 
 @linked

@@ -13,8 +13,14 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.group_moves import (
+    log_beta_density,
+    log_group_split,
+    shares_of_halves,
+)
+from sticktree.engine.common.groups import LEAST, is_grouped
 from sticktree.engine.common.links import DISCOUNT, Index, link, list_nodes, unlink
-from sticktree.engine.common.random import RandomState, integer, uniform
+from sticktree.engine.common.random import RandomState, integer, share_of_two, uniform
 from sticktree.engine.common.seating import choose_half, log_split
 from sticktree.engine.own.leaves import (
     add_sums,
@@ -57,50 +63,73 @@ def split_merge(state: State, rng: RandomState) -> int:
     merging = first != second
     log_u = math.log(1.0 - uniform(rng))
     n_siblings, d = state.nodes[node].n_children, state.scalars[DISCOUNT]
-    alpha = state.levels[state.levels.size - 2].alpha
+    level = state.levels.size - 2
+    alpha = state.levels[level].alpha
     halves = state.nodes.size - SPARE + 1  # three spare rows: two halves, and both together
     for k in range(3):
         state.nodes[halves + k].level = state.levels.size - 1
         state.nodes[halves + k].parent = node
         clear(state, halves + k)
     room = math.inf
+    seated = np.zeros((2, state.seated.shape[1]), dtype=np.int64)  # the groups of each half
+    stick, share, left = 1.0, 0.5, 0.5
+    if is_grouped(state):
+        stick = state.stick[first, level]
     if merging:
+        if is_grouped(state):
+            other = state.stick[second, level]
+            stick, share, left = stick + other, stick / (stick + other), other / (stick + other)
+            seated[0], seated[1] = state.seated[first], state.seated[second]
+            log_prior = _log_group_prior(state, node, n_siblings - 1, stick, share, left, seated)
+            seated[:] = 0
+        else:
+            first_n, second_n = float(state.nodes[first].n), float(state.nodes[second].n)
+            log_prior = log_split(alpha, d, n_siblings - 1, first_n, second_n)
         both = halves + 2
         add_sums(state, both, first)
         add_sums(state, both, second)
         # The log ratio but for the probability of the way back, which only takes something off.
-        room = (
-            log_evidence(state, both, node)
-            - log_u
-            - log_split(
-                alpha, d, n_siblings - 1, float(state.nodes[first].n), float(state.nodes[second].n)
-            )
-        )
+        room = log_evidence(state, both, node) - log_u - log_prior
         room -= log_evidence(state, first, node) + log_evidence(state, second, node)
         if room <= 0.0:
             return 0
 
     members, target = _list_members(state, i, j)
     side, n = np.empty(members.size, dtype=np.int64), np.ones(2)
+    if is_grouped(state):
+        seated[0, state.group[i]] += 1
+        seated[1, state.group[j]] += 1
     count(state, halves, i, 1.0)
     count(state, halves + 1, j, 1.0)
     for t in range(members.size):
         side[t] = integer(rng, 2)
         n[side[t]] += 1.0
+        if is_grouped(state):
+            seated[side[t], state.group[members[t]]] += 1
         count(state, halves + side[t], members[t], 1.0)
     renew(state, halves)
     renew(state, halves + 1)
     log_proposal = 0.0
     for scan in range(SCANS + 1):
         forced = merging and scan == SCANS
-        log_proposal = _scan(state, halves, members, side, target, forced, n, room, rng)
+        log_proposal = _scan(
+            state, halves, members, side, target, forced, n, seated,
+            0.5 * state.gamma[0] * stick, room, rng,
+        )  # fmt: skip
     if merging:
         if room + log_proposal <= 0.0:
             return 0
         _join(state, first, second)
         return 1
+    if is_grouped(state):
+        a, b = shares_of_halves(state, stick, seated)
+        share, left = share_of_two(a, b, rng)
+        share, left = max(share, LEAST), max(left, LEAST)
+        log_prior = _log_group_prior(state, node, n_siblings, stick, share, left, seated)
+    else:
+        log_prior = log_split(alpha, d, n_siblings, n[0], n[1])
     log_ratio = (
-        log_split(alpha, d, n_siblings, n[0], n[1])
+        log_prior
         + log_evidence(state, halves, node)
         + log_evidence(state, halves + 1, node)
         - log_evidence(state, first, node)
@@ -108,8 +137,29 @@ def split_merge(state: State, rng: RandomState) -> int:
     )
     if not log_u < log_ratio:
         return 0
-    _break(state, first, halves, members, side, j)
+    new = _break(state, first, halves, members, side, j)
+    if is_grouped(state):
+        state.seated[first], state.seated[new] = seated[0], seated[1]
+        state.stick[first, level], state.stick[new, level] = share * stick, left * stick
     return 1
+
+
+@linked
+def _log_group_prior(
+    state: State,
+    node: int,
+    n_siblings: int,
+    stick: float,
+    share: float,
+    left: float,
+    seated: Index,
+) -> float:
+    """Return the log ratio of p(tree, β) of a split, over the proposal of the share."""
+    level = state.nodes[node].level
+    a, b = shares_of_halves(state, stick, seated)
+    rest = state.rest[node, level]
+    value = log_group_split(state, level, n_siblings, rest, stick, share, left, seated)
+    return value - log_beta_density(share, left, a, b)
 
 
 @linked
@@ -160,12 +210,15 @@ def _scan(
     target: Index,
     forced: bool,
     n: FloatArray,
+    seated: Index,
+    half_stick: float,
     room: float,
     rng: RandomState,
 ) -> float:
     """Let every member choose a half in turn, or force it to ``target``; return log probability.
 
-    A forced scan is given up once its log probability is below −``room``.
+    A forced scan is given up once its log probability is below −``room``. With groups, a half has
+    ``half_stick``, γ times half the stick of both, and ``seated`` data of each group.
     """
     discount = state.scalars[DISCOUNT]
     log_probability = 0.0
@@ -178,13 +231,21 @@ def _scan(
             put(state, halves + own, i, -1.0)
             value = log_predictive(state, halves + own, i, gaps, -math.inf)
         n[own] -= 1.0
+        if is_grouped(state):
+            seated[own, state.group[i]] -= 1
         other = log_predictive(state, halves + 1 - own, i, gaps, -math.inf)
         # log weight of half 1 minus that of half 0
         difference = other - value if own == 0 else value - other
-        difference += math.log((n[1] - discount) / (n[0] - discount))
+        if is_grouped(state):
+            g = state.group[i]
+            difference += math.log((seated[1, g] + half_stick) / (seated[0, g] + half_stick))
+        else:
+            difference += math.log((n[1] - discount) / (n[0] - discount))
         chosen, log_choice = choose_half(difference, forced, target[t], rng)
         log_probability += log_choice
         n[chosen] += 1.0
+        if is_grouped(state):
+            seated[chosen, state.group[i]] += 1
         if chosen != own and not is_out:
             put(state, halves + own, i, -1.0)
         if chosen != own or is_out:
@@ -205,14 +266,18 @@ def _join(state: State, first: int, second: int) -> None:
         rise(state, i)
         sit(state, i, first)
     state.nodes[first].n += state.nodes[second].n
+    if is_grouped(state):
+        level = state.levels.size - 2
+        state.seated[first] += state.seated[second]
+        state.stick[first, level] += state.stick[second, level]
     unlink(state, second)
     give_up(state, second)
     list_nodes(state)
 
 
 @linked
-def _break(state: State, first: int, halves: int, members: Index, side: Index, j: int) -> None:
-    """Give j and the data of half 1 to a new leaf beside the first."""
+def _break(state: State, first: int, halves: int, members: Index, side: Index, j: int) -> int:
+    """Give j and the data of half 1 to a new leaf beside the first, and return that."""
     new = make_node(state, state.levels.size - 1)
     link(state, new, state.nodes[first].parent)
     clear(state, first)
@@ -231,3 +296,4 @@ def _break(state: State, first: int, halves: int, members: Index, side: Index, j
     state.nodes[new].n = moved
     state.nodes[first].n -= moved
     list_nodes(state)
+    return new

@@ -14,6 +14,16 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.group_moves import log_seats_of_half
+from sticktree.engine.common.group_nodes import (
+    NodeSticks,
+    groups_of_halves,
+    log_node_split,
+    put_groups,
+    share_rest,
+    sticks_of,
+)
+from sticktree.engine.common.groups import is_grouped
 from sticktree.engine.common.links import (
     ALIVE,
     DISCOUNT,
@@ -86,11 +96,13 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
             half_weighted[side[t], p] += weighted
             half_precision[2, p] += precision[t, p]
             half_weighted[2, p] += weighted
+    sticks = sticks_of(state, first, second, above, level, members, target)
+    seated = groups_of_halves(state, members, side)
     log_proposal = 0.0
     for scan in range(SCANS + 1):
         forced = merging and scan == SCANS
         log_proposal = _scan(
-            state, level, members, side, target, forced,
+            state, level, members, side, target, forced, sticks.above[0], seated,
             centre, precision, half_n, half_k, half_precision, half_weighted, rng,
         )  # fmt: skip
 
@@ -111,20 +123,27 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
     d, alpha = state.scalars[DISCOUNT], state.levels[level - 1].alpha
     n_siblings = state.nodes[above].n_children
     n = half_n[0] + half_n[1]
-    log_ratio = (
-        log_split(alpha, d, n_siblings - 1 if merging else n_siblings, half_n[0], half_n[1])
-        + log_children(state, level, half_n[0], half_k[0])
-        + log_children(state, level, half_n[1], half_k[1])
-        - log_children(state, level, n, half_k[0] + half_k[1])
-        + _log_likelihood(state, level, above, members, side, phi)
-        - log_proposal
-    )
+    n_before = n_siblings - 1 if merging else n_siblings
+    if is_grouped(state):
+        if not merging:
+            share_rest(state, level, side, sticks, rng)
+        log_prior = log_node_split(state, level, n_before, members, seated, side, sticks)
+    else:
+        log_prior = (
+            log_split(alpha, d, n_before, half_n[0], half_n[1])
+            + log_children(state, level, half_n[0], half_k[0])
+            + log_children(state, level, half_n[1], half_k[1])
+            - log_children(state, level, n, half_k[0] + half_k[1])
+        )
+    log_ratio = log_prior + _log_likelihood(state, level, above, members, side, phi) - log_proposal
     accepted = math.log(1.0 - uniform(rng)) < (-log_ratio if merging else log_ratio)
     if accepted:
         if merging:
             join_nodes(state, first, second, phi[2])
         else:
             break_node(state, first, members, side, phi)
+        if is_grouped(state):
+            give_sticks(state, level, members, side, merging, sticks)
     if level == state.levels.size - 2:
         expect(state, first)
         for t in range(members.size):
@@ -201,6 +220,8 @@ def _scan(
     side: Index,
     target: Index,
     forced: bool,
+    stick: float,
+    seated: Index,
     centre: FloatArray,
     precision: FloatArray,
     half_n: FloatArray,
@@ -220,12 +241,17 @@ def _scan(
         m = state.nodes[members[t]].n
         half_n[side[t]] -= m
         half_k[side[t]] -= 1
+        put_groups(state, members[t], seated[side[t]], -1)
         for p in range(size):
             half_precision[side[t], p] -= precision[t, p]
             half_weighted[side[t], p] -= precision[t, p] * centre[t, p]
         difference = 0.0  # log weight of half 1 minus that of half 0
         for half in range(2):
-            weight = log_seats(alpha, discount, half_n[half], half_k[half], m)
+            if is_grouped(state):
+                x = 0.5 * state.gamma[0] * stick
+                weight = log_seats_of_half(state, x, seated[half], members[t])
+            else:
+                weight = log_seats(alpha, discount, half_n[half], half_k[half], m)
             for p in range(size):
                 if precision[t, p] > 0.0:
                     spread = 1.0 / half_precision[half, p] + 1.0 / precision[t, p]
@@ -237,6 +263,7 @@ def _scan(
         side[t] = chosen
         half_n[chosen] += m
         half_k[chosen] += 1
+        put_groups(state, members[t], seated[chosen], 1)
         for p in range(size):
             half_precision[chosen, p] += precision[t, p]
             half_weighted[chosen, p] += precision[t, p] * centre[t, p]
@@ -283,11 +310,26 @@ def join_nodes(state: State, first: int, second: int, phi: FloatArray) -> None:
         unlink(state, child)
         link(state, child, first)
         state.nodes[first].n += state.nodes[child].n
+        put_groups(state, child, state.seated[first], 1)
     unlink(state, second)
     give_up(state, second)
     state.nodes[second].n = 0
     state.sizes[UNLISTED] = 1
     list_nodes(state)
+
+
+@linked
+def give_sticks(
+    state: State, level: int, members: Index, side: Index, merging: bool, sticks: NodeSticks
+) -> None:
+    """Give items and their parents at ``level`` the sticks that they have after a split or join."""
+    for t in range(members.size):
+        node, half = state.nodes[members[t]].parent, side[t]
+        whole = 1.0 if merging else sticks.share[half]
+        rest = sticks.rest[0] if merging else sticks.rest[1 + half]
+        state.stick[node, level - 1] = sticks.above[0] * whole
+        state.rest[node, level] = rest / whole
+        state.stick[members[t], level] = sticks.item[t] / whole
 
 
 @linked
@@ -302,6 +344,8 @@ def break_node(state: State, first: int, members: Index, side: Index, phi: Float
             link(state, members[t], new)
             state.nodes[new].n += state.nodes[members[t]].n
             state.nodes[first].n -= state.nodes[members[t]].n
+            put_groups(state, members[t], state.seated[new], 1)
+            put_groups(state, members[t], state.seated[first], -1)
     if state.nodes[new].level == state.levels.size - 2:
         expect(state, new)
     state.sizes[UNLISTED] = 1

@@ -104,3 +104,10 @@ class State(Addressed):
     bound: FloatArray  # (5, N + 9) by that, of the datum at hand
     reach: FloatArray  # (L, P, 2) of the steps from each level to the twigs; see branches.py
     work: FloatArray  # (2, D) for what is needed for a moment
+    # groups that share the tree, J of them or none; see common/groups.py
+    group: Index  # (N,) of each datum
+    seated: Index  # (M, J + 1) data of each group at or below a node
+    stick: FloatArray  # (M, L) shared sticks
+    rest: FloatArray  # (M, L) what is left of them
+    gamma: FloatArray  # (1,) γ
+    present: Index  # (1,) the group of the datum at hand, or NULL if there are no groups

@@ -6,6 +6,7 @@ Leaves and twigs are listed, and so are the data of every leaf, for moves that l
 from __future__ import annotations
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.groups import clear_group, give_mass_back, is_grouped
 from sticktree.engine.common.links import (
     ALIVE,
     LEAVES,
@@ -29,6 +30,7 @@ def make_node(state: State, level: int) -> int:
     """Return the number of a new node that hangs nowhere yet."""
     node = take_number(state, level)
     clear(state, node)
+    clear_group(state, node)
     state.first[node] = NULL
     enlist(state, node)
     return node
@@ -120,6 +122,8 @@ def prune(state: State, node: int, chain: FloatArray) -> int:
     while state.nodes[state.nodes[top].parent].n == 0 and state.nodes[top].parent != ROOT:
         top = state.nodes[top].parent
     stays = state.nodes[top].parent
+    if is_grouped(state):
+        give_mass_back(state, top, stays)
     unlink(state, top)
     state.sizes[UNLISTED] = 1
     while top != node:

@@ -64,9 +64,12 @@ class Chain(SharedNoise):
             0.1 if model.discount is None else model.discount,
             model.noise,
             model.less_discount,
+            group=None if model.groups is None else model.groups.of_row,
         )
         tree = start.tree.compressed()
         load_tree(self.state, tree.parent, tree.level, tree.leaf)
+        self._fix_gamma()
+        self._seat_groups()
         settle_data(self.state)
         self.effort = Effort(self.size)
 
@@ -113,7 +116,8 @@ class Chain(SharedNoise):
             chain.raw[chain.missing] = snapshot["imputed"]
         chain._load_noise(snapshot)
         ones = np.ones(model.depth + 1)
-        chain.state = empty_state(chain.raw, ones[1:], ones, 1.0, 0.0, model.noise)
+        group = None if model.groups is None else model.groups.of_row
+        chain.state = empty_state(chain.raw, ones[1:], ones, 1.0, 0.0, model.noise, group=group)
         chain.state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
         chain._load(snapshot)
         chain._whiten()

@@ -23,6 +23,11 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.groups import (
+    add_of_group,
+    break_for_one,
+    is_grouped,
+)
 from sticktree.engine.common.links import LEAVES, ROOT, Index, list_nodes
 from sticktree.engine.common.random import RandomState, uniform
 from sticktree.engine.shared.messages import carry, locate, send
@@ -38,7 +43,13 @@ from sticktree.engine.shared.places import (
     weigh_leaf,
     weigh_near,
 )
-from sticktree.engine.shared.seats import bound_of_branches, seat, settle_attached, settle_detached
+from sticktree.engine.shared.seats import (
+    bound_of_branches,
+    greet,
+    seat,
+    settle_attached,
+    settle_detached,
+)
 from sticktree.engine.shared.state import (
     DRIFT,
     NOISE,
@@ -56,18 +67,29 @@ MOST_DRIFT = 0.25  # of the centres, in units of the noise, before they are comp
 
 def datum_sweep(state: State, rng: RandomState) -> int:
     """Move every datum once; return how many changed their leaf."""
-    return move_data(state, np.arange(state.leaf.size), rng)
+    return move_data(state, by_group(state, np.arange(state.leaf.size)), rng)
+
+
+def by_group(state: State, rows: Index) -> Index:
+    """Return rows group by group, and within each as they are; without groups all as they are."""
+    if not state.group.size:
+        return rows
+    return rows[np.argsort(state.group[rows], kind="stable")]
 
 
 @jit
 def move_data(state: State, rows: Index, rng: RandomState) -> int:
     """Let data choose their leaves, one after the other; return how many changed.
 
-    Data that are out of the tree come in.
+    Data that are out of the tree come in. With groups, rows should come group by group.
     """
     changed = 0
     for i in rows:
+        if is_grouped(state):
+            greet(state, state.group[i])
         changed += _move(state, i, rng)
+    if is_grouped(state):  # what follows does not depend on which group was the last
+        greet(state, state.seated.shape[1] - 1)
     list_nodes(state)
     send(state)
     return changed
@@ -92,6 +114,8 @@ def _move(state: State, i: int, rng: RandomState) -> int:
         for k in range(length):
             state.nodes[node] = state.saved[k]
             node = state.saved[k].parent
+        if is_grouped(state):
+            add_of_group(state, old, state.present[0], 1)
         return 0
     if old != NULL:
         node = old
@@ -101,7 +125,7 @@ def _move(state: State, i: int, rng: RandomState) -> int:
         carry(state, old, i, -1.0)
         locate(state, old)
         state.scalars[DRIFT] += moved
-    enter(state, i, leaf, level)
+    enter(state, i, leaf, level, rng)
     return 1
 
 
@@ -216,14 +240,19 @@ def _note_drift(state: State, leaf: int, y: FloatArray) -> None:
 
 
 @linked
-def enter(state: State, i: int, at: int, level: int) -> None:
+def enter(state: State, i: int, at: int, level: int, rng: RandomState) -> None:
     """Put a datum into leaf ``at``, or on a new branch from ``level`` on the way to ``at``."""
     if level < state.levels.size - 1:
         leaf = make_node(state, state.levels.size - 1)
         for d in range(state.data.shape[1]):
             state.total[leaf, d] = state.data[i, d]
         state.nodes[leaf].n = 1
-        settle_attached(state, leaf, attach(state, leaf, at, level))
+        if is_grouped(state):
+            state.seated[leaf, state.present[0]] = 1
+        shortened = attach(state, leaf, at, level)
+        if is_grouped(state):
+            break_for_one(state, leaf, state.nodes[leaf].parent, rng)
+        settle_attached(state, leaf, shortened)
     else:
         leaf = at
         seat(state, leaf, 1.0)

@@ -28,12 +28,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.groups import is_grouped
 from sticktree.engine.common.links import Index, list_nodes
 from sticktree.engine.common.random import RandomState, normal, uniform
 from sticktree.engine.shared.datum import enter
 from sticktree.engine.shared.messages import carry, locate, receive_path, send
 from sticktree.engine.shared.mixture import Mixture, predictive_mixture
-from sticktree.engine.shared.seats import seat, settle_detached
+from sticktree.engine.shared.seats import greet, seat, settle_detached
 from sticktree.engine.shared.state import NOISE, State, detach, release_node
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
@@ -211,6 +212,8 @@ def reseat(state: State, gaps: Gaps, inverse: FloatArray, which: Index, rng: Ran
     basis, changed = room_for_basis(inverse), 0
     for k in which:
         i = gaps.row[k]
+        if is_grouped(state):
+            greet(state, state.group[i])
         free_directions(gaps, k, inverse, basis)
         old = state.leaf[i]
         if old != NULL and _leave(state, i):
@@ -221,10 +224,12 @@ def reseat(state: State, gaps: Gaps, inverse: FloatArray, which: Index, rng: Ran
         c = _choose(weight, rng)
         spread = math.sqrt(mixture.variance[c])
         _draw(state.data[i], gaps, k, basis, mixture.mean[c], spread, rng)
-        enter(state, i, mixture.node[c], mixture.level[c])
+        enter(state, i, mixture.node[c], mixture.level[c], rng)
         changed += state.leaf[i] != old
         list_nodes(state)
         send(state)
+    if is_grouped(state):
+        greet(state, state.seated.shape[1] - 1)
     return changed
 
 

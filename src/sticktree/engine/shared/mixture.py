@@ -27,9 +27,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.groups import is_grouped, opening_at, seats, taking
 from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, MADE, ROOT, Index
 from sticktree.engine.shared.factor import log_volume
 from sticktree.engine.shared.messages import edge_variance
+from sticktree.engine.shared.seats import greet
 from sticktree.engine.shared.state import NOISE, State, tail
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
@@ -47,9 +49,11 @@ class Mixture(NamedTuple):
 
 @jit
 def predictive_mixture(state: State) -> Mixture:
-    """Return the predictive distribution of the next datum, for a settled state."""
+    """Return the predictive distribution of the next datum, for a settled state.
+
+    With groups it is a datum of the group at hand.
+    """
     depth, dimension = state.levels.size - 1, state.data.shape[1]
-    d = state.scalars[DISCOUNT]
     size = 0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
@@ -61,16 +65,17 @@ def predictive_mixture(state: State) -> Mixture:
     c = 0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
-        n, level = state.nodes[node].n, state.nodes[node].level
+        level = state.nodes[node].level
         path = 1.0
         if node != ROOT:
             above = state.nodes[node].parent
             length = edge_variance(state, node)
-            path = state.nodes[above].path * state.nodes[above].inverse * (n - d)
-            for j in range(state.nodes[above].level + 1, level):
-                seats = n + state.levels[j].alpha
+            top = state.nodes[above].level
+            path = state.nodes[above].path * state.nodes[above].inverse * taking(state, node, top)
+            for j in range(top + 1, level):
+                total = seats(state, node, j)
                 below = (state.levels[level].reach - state.levels[j].reach) / length
-                weight[c] = path * (state.levels[j].alpha + d) / seats
+                weight[c] = path * opening_at(state, node, j) / total
                 for e in range(dimension):
                     mean[c, e] = below * state.mean[above, e] + (1.0 - below) * state.mean[node, e]
                 variance[c] = (
@@ -86,12 +91,11 @@ def predictive_mixture(state: State) -> Mixture:
                 )
                 at[c], start[c] = node, j
                 c += 1
-                path *= (n - d) / seats
+                path *= taking(state, node, j) / total
         state.nodes[node].path = path
         weight[c] = path
         if level < depth:
-            alpha = state.levels[level].alpha
-            weight[c] *= (alpha + d * state.nodes[node].n_children) * state.nodes[node].inverse
+            weight[c] *= opening_at(state, node, level) * state.nodes[node].inverse
         mean[c] = state.mean[node]
         variance[c] = state.nodes[node].variance + tail(state, level)
         at[c], start[c] = node, level
@@ -208,7 +212,7 @@ def log_leave_one_out(state: State, observed: Observed) -> FloatArray:
 
     The state must be settled; all that a move reads stays as it is. Coordinates are whitened.
     """
-    n_data, dimension = state.data.shape
+    n_data = state.data.shape[0]
     mixture = predictive_mixture(state)
     mean = mixture.mean.T.copy()
     size, room = mixture.weight.size, state.sizes[MADE]
@@ -222,10 +226,39 @@ def log_leave_one_out(state: State, observed: Observed) -> FloatArray:
         np.empty(size),
         np.empty(size),
     )
-    shift, out = np.empty(dimension), np.empty(n_data)
+    out = np.empty(n_data)
     first, after = _list_data(state)
+    if not is_grouped(state):
+        _leave_out(state, observed, mixture, mean, space, first, after, out)
+        return out
+    nobody = state.seated.shape[1] - 1
+    for group in range(nobody):
+        greet(state, group)
+        mixture = predictive_mixture(state)
+        for k in range(size):
+            space.log_weight[k] = math.log(mixture.weight[k])
+        _leave_out(state, observed, mixture, mean, space, first, after, out)
+    greet(state, nobody)
+    return out
+
+
+@linked
+def _leave_out(
+    state: State,
+    observed: Observed,
+    mixture: Mixture,
+    mean: FloatArray,
+    space: Space,
+    first: Index,
+    after: Index,
+    out: FloatArray,
+) -> None:
+    """Fill in the log densities of all data, or of those of the group at hand."""
+    group, shift = state.present[0], np.empty(mean.shape[0])
     for slot in range(state.sizes[LEAVES]):
         leaf = state.leaves[slot]
+        if is_grouped(state) and state.seated[leaf, group] == 0:
+            continue
         at, variance = leaf, state.scalars[NOISE]
         if state.nodes[leaf].n == 1:
             at = state.nodes[leaf].parent
@@ -235,18 +268,28 @@ def log_leave_one_out(state: State, observed: Observed) -> FloatArray:
         _prepare(state, mixture, leaf, lack, space)
         i = first[leaf]
         while i != NULL:
-            for e in range(dimension):
-                shift[e] = (state.data[i, e] - state.mean[at, e]) * lack
-            if observed.pattern[i] == NULL:
-                out[i] = _log_density(state.data[i], mean, shift, space)
-            else:
-                out[i] = _log_density_of_part(state.data[i], mean, shift, space, observed, i)
+            if not is_grouped(state) or state.group[i] == group:
+                for e in range(shift.size):
+                    shift[e] = (state.data[i, e] - state.mean[at, e]) * lack
+                if observed.pattern[i] == NULL:
+                    out[i] = _log_density(state.data[i], mean, shift, space)
+                else:
+                    out[i] = _log_density_of_part(state.data[i], mean, shift, space, observed, i)
             i = after[i]
         node = leaf
         while node != NULL:
             space.on_path[node] = 0
             node = state.nodes[node].parent
-    return out
+
+
+@linked
+def _log_without(state: State, node: int, level: int) -> float:
+    """Return the change of the log weight of the way to a node, without the datum at hand there."""
+    if is_grouped(state):
+        weight = taking(state, node, level)
+        return math.log((weight - 1.0) / weight)
+    n, d = state.nodes[node].n, state.scalars[DISCOUNT]
+    return math.log((n - 1.0 - d) / (n - d))
 
 
 @linked
@@ -295,31 +338,34 @@ def _prepare(state: State, mixture: Mixture, leaf: int, lack: float, space: Spac
                     k += 1
                 continue
             change = space.change[above]
-            less = 0.0
+            top = state.nodes[above].level
             if on_path:
-                less = math.log((n - 1.0 - d) / (n - d))
+                change += _log_without(state, node, top)
             else:
                 space.covariance[node] = state.nodes[node].gain * space.covariance[above]
-            change += less
             length = edge_variance(state, node)
-            for j in range(state.nodes[above].level + 1, level):
+            for j in range(top + 1, level):
                 if on_path:
-                    change -= math.log(1.0 - 1.0 / (n + state.levels[j].alpha))
+                    change -= math.log(1.0 - 1.0 / seats(state, node, j))
                 below = (state.levels[level].reach - state.levels[j].reach) / length
                 space.base[k] = space.log_weight[k] + change
                 space.pull[k] = (
                     below * space.covariance[above] + (1.0 - below) * space.covariance[node]
                 )
-                change += less
+                if on_path:
+                    change += _log_without(state, node, j)
                 k += 1
         if n == 1 and node == ROOT:  # nothing is left, and a new branch is the only choice
             space.base[k], space.pull[k] = 0.0, space.covariance[node]
             k += 1
             continue
         if on_path and level < depth:
-            change -= math.log(1.0 - 1.0 / (n + state.levels[level].alpha))
+            change -= math.log(1.0 - 1.0 / seats(state, node, level))
         space.change[node] = change
-        if node == fork:
+        if node == fork and is_grouped(state):
+            rest = state.rest[node, level]
+            change += math.log((rest + state.stick[leaf, level]) / rest)
+        elif node == fork:
             alpha, children = state.levels[level].alpha, state.nodes[node].n_children
             change += math.log((alpha + d * (children - 1)) / (alpha + d * children))
         space.base[k] = space.log_weight[k] + change

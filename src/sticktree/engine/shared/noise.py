@@ -34,7 +34,7 @@ from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.shared.factor import inverse_of, least_form, log_volume, times
 from sticktree.engine.shared.messages import log_determinant
 from sticktree.engine.shared.scales import draw_covariance, scale_sweep
-from sticktree.engine.shared.seats import concentration_move, settle
+from sticktree.engine.shared.seats import concentration_move, grouped_concentration_move, settle
 from sticktree.engine.shared.spectrum import MANY, wide_scale_sweep
 from sticktree.engine.shared.state import State
 
@@ -83,8 +83,12 @@ class SharedNoise(Sampler):
         return kept | ({"rates": self.rates.copy()} if self.model.learns_rates else {})
 
     def move_concentration(self, count: int = 1) -> int:
-        """Redraw c and d, as far as they are learned."""
-        concentration_move(self.state, self.words, *self._learned())
+        """Redraw c and d, as far as they are learned; with groups also γ and the sticks."""
+        if self.grouped:
+            of_groups = self._learned_of_groups()
+            grouped_concentration_move(self.state, self.words, *self._learned(), *of_groups)
+        else:
+            concentration_move(self.state, self.words, *self._learned())
         return count
 
     def move_scales(self, count: int = 1) -> int:

@@ -30,7 +30,8 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, ROOT, UNLISTED, list_nodes
+from sticktree.engine.common.groups import opening_at, seats, taking
+from sticktree.engine.common.links import ALIVE, LEAVES, ROOT, UNLISTED, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, uniform
 from sticktree.engine.shared.messages import edge_variance, locate
 from sticktree.engine.shared.state import DRIFT, NOISE, State, tail
@@ -156,13 +157,13 @@ TINY = 1e-280  # sums of weights below this may have lost some to underflow
 @linked
 def find_branch(state: State, y: FloatArray, lack: float, point: float) -> tuple[int, int]:
     """Return node and level of the new branch whose weight covers ``point``; (NULL, 0) if none."""
-    d, node = state.scalars[DISCOUNT], state.order[0]  # the root
+    node = state.order[0]  # the root
     while True:
         # The point is in units of the weight of the node's children.
         point /= state.nodes[node].inverse
         if point < state.nodes[node].opening:
             level = state.nodes[node].level
-            chance = state.levels[level].alpha + d * state.nodes[node].n_children
+            chance = opening_at(state, node, level)
             if point < chance * _density(state, node, level, y, lack):
                 return node, level
             return NULL, 0
@@ -174,17 +175,17 @@ def find_branch(state: State, y: FloatArray, lack: float, point: float) -> tuple
         if child == NULL:
             return NULL, 0
         if point < state.nodes[child].opening_above:
-            n = state.nodes[child].n
-            passing = n - d
-            for j in range(state.nodes[node].level + 1, state.nodes[child].level):
-                here = passing / (n + state.levels[j].alpha)
-                chance = here * (state.levels[j].alpha + d)
+            above = state.nodes[node].level
+            passing = taking(state, child, above)
+            for j in range(above + 1, state.nodes[child].level):
+                here = passing / seats(state, child, j)
+                chance = here * opening_at(state, child, j)
                 if point < chance * state.levels[j].bound:
                     if point < chance * _density(state, child, j, y, lack):
                         return child, j
                     return NULL, 0
                 point -= chance * state.levels[j].bound
-                passing = here * (n - d)
+                passing = here * taking(state, child, j)
             return NULL, 0
         if state.nodes[child].n_children == 0:
             return NULL, 0
@@ -254,25 +255,27 @@ def _weigh_branches(
     state: State, y: FloatArray, lack: float, rng: RandomState
 ) -> tuple[float, int, int]:
     """Return the sum of the weights of all new branches, and one of them drawn by weight."""
-    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    depth = state.levels.size - 1
     total, chosen, chosen_level = 0.0, NULL, 0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         level = state.nodes[node].level
         if node != ROOT:
-            above, n = state.nodes[node].parent, state.nodes[node].n
-            passing = state.nodes[above].path * state.nodes[above].inverse * (n - d)
-            for j in range(state.nodes[above].level + 1, level):
-                here = passing / (n + state.levels[j].alpha)
-                weight = here * (state.levels[j].alpha + d)
+            above = state.nodes[node].parent
+            top = state.nodes[above].level
+            passing = state.nodes[above].path * state.nodes[above].inverse
+            passing *= taking(state, node, top)
+            for j in range(top + 1, level):
+                here = passing / seats(state, node, j)
+                weight = here * opening_at(state, node, j)
                 weight *= math.exp(log_density(state, node, j, y, tail(state, j), lack))
                 total += weight
                 if uniform(rng) * total < weight:
                     chosen, chosen_level = node, j
-                passing = here * (n - d)
+                passing = here * taking(state, node, j)
         if level < depth:
-            alpha = state.levels[level].alpha + d * state.nodes[node].n_children
-            weight = state.nodes[node].path * state.nodes[node].inverse * alpha
+            opens = opening_at(state, node, level)
+            weight = state.nodes[node].path * state.nodes[node].inverse * opens
             weight *= math.exp(log_density(state, node, level, y, tail(state, level), lack))
             total += weight
             if uniform(rng) * total < weight:
@@ -283,29 +286,30 @@ def _weigh_branches(
 @linked
 def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) -> tuple[int, int]:
     """Choose among all leaves and new branches where the weights themselves are too small."""
-    depth, d = state.levels.size - 1, state.scalars[DISCOUNT]
+    depth = state.levels.size - 1
     best, chosen, chosen_level = -np.inf, NULL, 0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         level = state.nodes[node].level
         chance = state.nodes[node].path
         if level < depth:
-            alpha = state.levels[level].alpha + d * state.nodes[node].n_children
-            chance *= alpha * state.nodes[node].inverse
+            chance *= opening_at(state, node, level) * state.nodes[node].inverse
         value = log_density(state, node, level, y, tail(state, level), lack)
         value += math.log(chance) + gumbel(rng)
         if value > best:
             best, chosen, chosen_level = value, node, level
         if node != ROOT:
-            above, n = state.nodes[node].parent, state.nodes[node].n
-            passing = math.log(state.nodes[above].path * state.nodes[above].inverse * (n - d))
-            for j in range(state.nodes[above].level + 1, level):
-                seats = n + state.levels[j].alpha
+            above = state.nodes[node].parent
+            top = state.nodes[above].level
+            passing = state.nodes[above].path * state.nodes[above].inverse
+            passing = math.log(passing * taking(state, node, top))
+            for j in range(top + 1, level):
+                total = seats(state, node, j)
                 value = log_density(state, node, j, y, tail(state, j), lack) + passing
-                value += math.log((state.levels[j].alpha + d) / seats) + gumbel(rng)
+                value += math.log(opening_at(state, node, j) / total) + gumbel(rng)
                 if value > best:
                     best, chosen, chosen_level = value, node, j
-                passing += math.log((n - d) / seats)
+                passing += math.log(taking(state, node, j) / total)
     return chosen, chosen_level
 
 

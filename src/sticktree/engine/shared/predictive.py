@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
+from sticktree.engine.common.franchise import load_groups
 from sticktree.engine.common.links import DISCOUNT, FACTOR
 from sticktree.engine.shared.factor import (
     coloured,
@@ -44,16 +45,21 @@ if TYPE_CHECKING:
     from sticktree.tree import Tree
 
 
-def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[SharedPredictive]:
+def predictives(
+    draws: list[Draw], data: FloatArray, model: Model, group: int | None = None
+) -> Iterator[SharedPredictive]:
     """Yield the predictive distribution of every draw, given the data it was learned from.
 
-    Draws that have kept the sums of their leaves need no data.
+    Draws that have kept the sums of their leaves need no data. If the data belong to groups, it is
+    that of the next row of a group, by default a new one.
     """
     if draws and "sums_n" in draws[0].parameters:
         yield from _from_sums(draws, model)
         return
     zeros = np.zeros_like(data)
-    state = empty_state(zeros, model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise)
+    of_row = None if model.groups is None else model.groups.of_row
+    scales = np.ones(model.depth + 1)
+    state = empty_state(zeros, model.shape, scales, 1.0, 0.0, model.noise, group=of_row)
     missing = np.isnan(data)
     for draw in draws:
         completed = data
@@ -70,6 +76,9 @@ def predictives(draws: list[Draw], data: FloatArray, model: Model) -> Iterator[S
             draw.parameters["scales"],
             model.less_discount,
         )
+        if of_row is not None:
+            load_groups(state, draw.parameters, group)
+            settle(state)
         yield SharedPredictive(predictive_mixture(state), factor, state, missing)
 
 

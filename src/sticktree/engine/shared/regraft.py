@@ -13,6 +13,14 @@ import math
 
 import numpy as np
 
+from sticktree.checks import FloatArray
+from sticktree.engine.common.group_moves import (
+    count_places,
+    hang_shares,
+    keep_shares,
+    weigh_places,
+)
+from sticktree.engine.common.groups import is_grouped, top_of
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, integer
 from sticktree.engine.common.seating import chain_weights, log_rising
@@ -68,11 +76,16 @@ def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
     if sibling == NULL:
         sibling = state.nodes[top].previous_sibling
     level_before = state.nodes[above].level
-    settle_detached(state, detach(state, top))
+    chain = keep_shares(state, top, ceiling) if is_grouped(state) else np.empty((0, 2))
+    changed = detach(state, top)
+    settle_detached(state, changed)
     list_nodes(state)
     send(state)
-    at, level = _choose_place(state, top, ceiling, rng)
-    settle_attached(state, top, attach(state, top, at, level))
+    at, level = _choose_place(state, top, ceiling, changed, level_before, chain, rng)
+    shortened = attach(state, top, at, level)
+    if is_grouped(state):
+        hang_shares(state, top, state.nodes[top].parent, ceiling, chain)
+    settle_attached(state, top, shortened)
     list_nodes(state)
     now = state.nodes[top].parent
     same = state.nodes[now].level == level_before and state.nodes[sibling].parent == now
@@ -80,17 +93,56 @@ def regraft(state: State, top: int, ceiling: int, rng: RandomState) -> int:
 
 
 @linked
-def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tuple[int, int]:
-    """Choose a node, or a level on the edge above it, by exact log weights."""
-    d, m = state.scalars[DISCOUNT], state.nodes[top].n
+def _choose_place(
+    state: State,
+    top: int,
+    ceiling: int,
+    here: int,
+    here_level: int,
+    chain: FloatArray,
+    rng: RandomState,
+) -> tuple[int, int]:
+    """Choose a node, or a level on the edge above it, by exact log weights.
+
+    With groups, ``chain`` has the shares of the present place, and then of the one that is chosen.
+    """
     bottom = state.nodes[top].level
     own = 1.0 / state.nodes[top].precision
     x = np.empty(state.data.shape[1])
     for e in range(x.size):
         x[e] = state.weighted[top, e] * own
         state.shift[e] = 0.0
-    chain = chain_weights(state.levels, d, ceiling, m)
+    weights = np.empty(count_places(state, ceiling))
+    shares = np.empty((weights.size if is_grouped(state) else 0, 2))
+    if is_grouped(state):
+        weigh_places(state, top, ceiling, here, here_level, chain, weights, shares, rng)
+    else:
+        _weigh_places(state, state.nodes[top].n, ceiling, weights)
     best, chosen, chosen_level = -np.inf, NULL, 0
+    place, chosen_place = 0, 0
+    for k in range(state.sizes[ALIVE]):
+        node = state.order[k]
+        for j in range(top_of(state, node), min(state.nodes[node].level + 1, ceiling)):
+            extra = state.levels[bottom].reach - state.levels[j].reach + own
+            value = weights[place]
+            value += log_density(state, node, j, x, extra, 0.0) + gumbel(rng)
+            if value > best:
+                best, chosen, chosen_level, chosen_place = value, node, j, place
+            place += 1
+    if is_grouped(state):
+        chain[chosen_level, 0] = shares[chosen_place, 0]
+        chain[chosen_level, 1] = shares[chosen_place, 1]
+    return chosen, chosen_level
+
+
+@linked
+def _weigh_places(state: State, m: int, ceiling: int, weights: FloatArray) -> None:
+    """Fill in the log prior weights of all places for a subtree of m data, without groups.
+
+    Places are points above the ceiling: nodes in their order, before each those on the edge above.
+    """
+    d, place = state.scalars[DISCOUNT], 0
+    chain = chain_weights(state.levels, d, ceiling, m)
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         level = state.nodes[node].level
@@ -103,19 +155,13 @@ def _choose_place(state: State, top: int, ceiling: int, rng: RandomState) -> tup
             for j in range(state.nodes[above].level + 1, min(level, ceiling)):
                 alpha = state.levels[j].alpha
                 path -= log_rising(alpha + n, m)
-                value = path + math.log(alpha + d) + chain[j + 1]
-                extra = state.levels[bottom].reach - state.levels[j].reach + own
-                value += log_density(state, node, j, x, extra, 0.0) + gumbel(rng)
-                if value > best:
-                    best, chosen, chosen_level = value, node, j
+                weights[place] = path + math.log(alpha + d) + chain[j + 1]
+                place += 1
                 path += together
         if level < ceiling:
             alpha = state.levels[level].alpha
             path -= log_rising(alpha + state.nodes[node].n, m)
             state.nodes[node].path = path
-            value = path + math.log(alpha + d * state.nodes[node].n_children) + chain[level + 1]
-            extra = state.levels[bottom].reach - state.levels[level].reach + own
-            value += log_density(state, node, level, x, extra, 0.0) + gumbel(rng)
-            if value > best:
-                best, chosen, chosen_level = value, node, level
-    return chosen, chosen_level
+            opening = math.log(alpha + d * state.nodes[node].n_children)
+            weights[place] = path + opening + chain[level + 1]
+            place += 1

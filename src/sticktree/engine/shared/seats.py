@@ -10,13 +10,15 @@ r + v_{m+1} + … + v_L, where m is the level of the branching. That bounds its 
 datum. Bounds add up from the leaves to the root: a node's *offers* are the bounds on all new
 branches below it, for a datum that has come by. So the bound on all of them is at hand at the root,
 most moves need not look at new branches at all, and one of them is found by a walk down from the
-root (see places.py).
+root (see places.py). With groups, all of these are the factors of the group at hand (groups.py).
 """
 
 from __future__ import annotations
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.concentration import draw_concentration
+from sticktree.engine.common.franchise import franchise_move
+from sticktree.engine.common.groups import add_of_group, is_grouped, opening_at, seats, taking
 from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, ROOT, Index, list_nodes
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.shared.messages import receive, receive_path, send
@@ -28,6 +30,9 @@ from sticktree.tree.arrays import NULL
 @inlined
 def _set_factors(state: State, node: int) -> None:
     """Recompute the factors of one node; its offers must be right."""
+    if is_grouped(state):
+        _set_group_factors(state, node)
+        return
     d = state.scalars[DISCOUNT]
     level, n = state.nodes[node].level, state.nodes[node].n
     offer = 0.0
@@ -48,6 +53,37 @@ def _set_factors(state: State, node: int) -> None:
         state.nodes[node].passing = passing
         state.nodes[node].opening_above = opening
         state.nodes[node].share = opening + passing * offer
+
+
+@linked
+def _set_group_factors(state: State, node: int) -> None:
+    """Recompute the factors of one node for the group at hand."""
+    level, offer = state.nodes[node].level, 0.0
+    if level < state.levels.size - 1:
+        state.nodes[node].inverse = 1.0 / seats(state, node, level)
+        state.nodes[node].opening = opening_at(state, node, level) * state.levels[level].bound
+        offer = state.nodes[node].inverse * (state.nodes[node].opening + state.nodes[node].offers)
+    if node != ROOT:
+        above = state.nodes[state.nodes[node].parent].level
+        passing, opening = taking(state, node, above), 0.0
+        for j in range(above + 1, level):
+            here = passing / seats(state, node, j)
+            opening += here * opening_at(state, node, j) * state.levels[j].bound
+            passing = here * taking(state, node, j)
+        state.nodes[node].passing = passing
+        state.nodes[node].opening_above = opening
+        state.nodes[node].share = opening + passing * offer
+
+
+@jit
+def greet(state: State, group: int) -> None:
+    """Let the datum at hand be of a group: all factors are those of that group then."""
+    if state.present[0] == group:
+        return
+    state.present[0] = group
+    list_nodes(state)
+    for k in range(state.sizes[ALIVE] - 1, -1, -1):
+        refresh(state, state.order[k])
 
 
 @linked
@@ -73,6 +109,8 @@ def refresh_path(state: State, node: int) -> None:
 @inlined
 def seat(state: State, leaf: int, change: float) -> None:
     """Add to the number of data of a leaf and of all above it, and to what depends on it."""
+    if is_grouped(state):
+        add_of_group(state, leaf, state.present[0], int(change))
     more, node = 0.0, leaf
     while node != NULL:
         before = state.nodes[node].share
@@ -144,6 +182,27 @@ def concentration_move(
     draw_concentration(
         state, rng, learn_factor, factor_prior, learn_discount, discount_prior, less_discount
     )
+    for k in range(state.sizes[ALIVE] - 1, -1, -1):
+        refresh(state, state.order[k])
+
+
+@jit
+def grouped_concentration_move(
+    state: State,
+    rng: RandomState,
+    learn_factor: bool,
+    factor_prior: tuple[float, float],
+    learn_discount: bool,
+    discount_prior: tuple[float, float],
+    less_discount: bool,
+    learn_gamma: bool,
+    gamma_scale: float,
+) -> None:
+    """Redraw c, d, γ and the shared sticks, and bring the seats up to date."""
+    franchise_move(
+        state, rng, learn_factor, factor_prior, learn_discount, discount_prior, less_discount,
+        learn_gamma, gamma_scale,
+    )  # fmt: skip
     for k in range(state.sizes[ALIVE] - 1, -1, -1):
         refresh(state, state.order[k])
 

@@ -16,8 +16,14 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.group_moves import (
+    log_beta_density,
+    log_group_split,
+    shares_of_halves,
+)
+from sticktree.engine.common.groups import LEAST, add_group, is_grouped
 from sticktree.engine.common.links import DISCOUNT, LEAVES, Index, add_data
-from sticktree.engine.common.random import RandomState, integer, uniform
+from sticktree.engine.common.random import RandomState, integer, share_of_two, uniform
 from sticktree.engine.common.seating import choose_half, log_split
 from sticktree.engine.shared.messages import count_siblings, look_outside
 from sticktree.engine.shared.seats import settle
@@ -85,12 +91,17 @@ def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> in
 
     side = np.empty(n_members, dtype=np.int64)
     n = np.ones(2)
+    seated = np.zeros((2, state.seated.shape[1]), dtype=np.int64)  # the groups of each half
+    stick, rest, share, left = _sticks_of(state, first, second)
+    if is_grouped(state):
+        seated[0, state.group[i]] += 1
+        seated[1, state.group[j]] += 1
     total = np.empty((2, dimension))
     for e in range(dimension):
         total[0, e], total[1, e] = state.data[i, e], state.data[j, e]
     for t in range(n_members):
         side[t] = integer(rng, 2)
-        _put(state, members[t], side[t], 1.0, n, total)
+        _put(state, members[t], side[t], 1.0, n, total, seated)
     target = np.empty(n_members, dtype=np.int64)
     for t in range(n_members):
         target[t] = 0 if state.leaf[members[t]] == first else 1
@@ -99,14 +110,25 @@ def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> in
     for scan in range(SCANS + 1):
         last = scan == SCANS
         log_proposal = _scan(
-            state, members, side, target, merging and last, last, n, total, mean, by_size, rng
-        )
+            state, members, side, target, merging and last, last, n, total, mean, by_size,
+            seated, 0.5 * state.gamma[0] * stick, rng,
+        )  # fmt: skip
 
     both = np.empty(dimension)
     for e in range(dimension):
         both[e] = total[0, e] + total[1, e]
+    n_before = n_siblings - 1 if merging else n_siblings
+    if is_grouped(state):
+        a, b = shares_of_halves(state, stick, seated)
+        if not merging:
+            share, left = share_of_two(a, b, rng)
+            share, left = max(share, LEAST), max(left, LEAST)
+        log_prior = log_group_split(state, depth - 1, n_before, rest, stick, share, left, seated)
+        log_prior -= log_beta_density(share, left, a, b)
+    else:
+        log_prior = log_split(alpha, d, n_before, n[0], n[1])
     log_ratio = (
-        log_split(alpha, d, n_siblings - 1 if merging else n_siblings, n[0], n[1])
+        log_prior
         + _evidence(state, n[0], total[0], n[1], total[1], mean, variance)
         - _evidence(state, n[0] + n[1], both, 0.0, both, mean, variance)
         - log_proposal
@@ -116,9 +138,27 @@ def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> in
     if merging:
         _merge(state, first, second, members, j)
     else:
-        _split(state, first, members, side, j)
+        new = _split(state, first, members, side, j)
+        if is_grouped(state):
+            state.stick[first, depth - 1] = share * stick
+            state.stick[new, depth - 1] = left * stick
     settle(state)
     return 1
+
+
+@linked
+def _sticks_of(state: State, first: int, second: int) -> tuple[float, float, float, float]:
+    """Return the stick of a leaf or of two siblings, what is left beside, and their shares."""
+    if not is_grouped(state):
+        return 1.0, 0.0, 0.5, 0.5
+    level = state.levels.size - 2
+    parent = state.nodes[first].parent
+    rest = state.rest[parent if state.nodes[parent].level == level else first, level]
+    stick = state.stick[first, level]
+    if first == second:
+        return stick, rest, 0.5, 0.5
+    both = stick + state.stick[second, level]
+    return both, rest, stick / both, state.stick[second, level] / both
 
 
 @linked
@@ -147,9 +187,19 @@ def _other(state: State, rows: Index, start: Index, i: int, rng: RandomState) ->
 
 
 @linked
-def _put(state: State, t: int, side: int, sign: float, n: FloatArray, total: FloatArray) -> None:
+def _put(
+    state: State,
+    t: int,
+    side: int,
+    sign: float,
+    n: FloatArray,
+    total: FloatArray,
+    seated: Index,
+) -> None:
     """Add a datum to one half, or take it away."""
     n[side] += sign
+    if is_grouped(state):
+        seated[side, state.group[t]] += int(sign)
     for d in range(total.shape[1]):
         total[side, d] += sign * state.data[t, d]
 
@@ -169,7 +219,8 @@ def _weights_by_size(state: State, size: int, dimension: int, variance: float) -
         spread = 1.0 / precision + r
         out[0, n] = 1.0 / (r * precision)
         out[1, n] = 0.5 / spread
-        out[2, n] = math.log(n - d) - 0.5 * dimension * math.log(spread)
+        chance = 0.0 if is_grouped(state) else math.log(n - d)
+        out[2, n] = chance - 0.5 * dimension * math.log(spread)
     out[0, size] = prior * r
     return out
 
@@ -186,17 +237,20 @@ def _scan(
     total: FloatArray,
     mean: FloatArray,
     by_size: FloatArray,
+    seated: Index,
+    half_stick: float,
     rng: RandomState,
 ) -> float:
     """Let every member choose a half in turn, or force it to ``target``.
 
-    Return the log probability of all choices, if it is asked for (``priced``).
+    Return the log probability of all choices, if it is asked for (``priced``). With groups, a half
+    has ``half_stick``, γ times half the stick of both, and ``seated`` data of each group.
     """
     pull = by_size[0, by_size.shape[1] - 1]
     log_probability = 0.0
     for t in range(members.size):
         i = members[t]
-        _put(state, i, side[t], -1.0, n, total)
+        _put(state, i, side[t], -1.0, n, total, seated)
         first, second = int(n[0]), int(n[1])
         square, other = 0.0, 0.0
         for d in range(mean.size):
@@ -207,12 +261,15 @@ def _scan(
         difference = (by_size[2, second] - other * by_size[1, second]) - (
             by_size[2, first] - square * by_size[1, first]
         )
+        if is_grouped(state):
+            j = state.group[i]
+            difference += math.log((seated[1, j] + half_stick) / (seated[0, j] + half_stick))
         if priced:
             side[t], log_choice = choose_half(difference, forced, target[t], rng)
             log_probability += log_choice
         else:
             side[t] = 1 if uniform(rng) * (1.0 + math.exp(-difference)) < 1.0 else 0
-        _put(state, i, side[t], 1.0, n, total)
+        _put(state, i, side[t], 1.0, n, total, seated)
     return log_probability
 
 
@@ -253,8 +310,8 @@ def _evidence(
 
 
 @linked
-def _split(state: State, leaf: int, members: Index, side: Index, j: int) -> None:
-    """Move ``j`` and the members of its half to a new sibling of the leaf."""
+def _split(state: State, leaf: int, members: Index, side: Index, j: int) -> int:
+    """Move ``j`` and the members of its half to a new sibling of the leaf, and return that."""
     depth = state.levels.size - 1
     new = make_node(state, depth)
     moved = 0
@@ -264,13 +321,18 @@ def _split(state: State, leaf: int, members: Index, side: Index, j: int) -> None
         datum = members[t] if t < members.size else j
         state.leaf[datum] = new
         moved += 1
+        if is_grouped(state):
+            state.seated[new, state.group[datum]] += 1
         for d in range(state.total.shape[1]):
             state.total[new, d] += state.data[datum, d]
             state.total[leaf, d] -= state.data[datum, d]
     add_data(state, leaf, -moved)
+    if is_grouped(state):
+        add_group(state, leaf, new, -1)
     state.nodes[new].n = moved
     parent = state.nodes[leaf].parent
     attach(state, new, parent if state.nodes[parent].level == depth - 1 else leaf, depth - 1)
+    return new
 
 
 @linked
@@ -283,6 +345,12 @@ def _merge(state: State, leaf: int, other: int, members: Index, j: int) -> None:
     for d in range(state.total.shape[1]):
         state.total[leaf, d] += state.total[other, d]
     n = state.nodes[other].n
+    if is_grouped(state):  # the stick goes to the leaf, not to what is left
+        level = state.levels.size - 2
+        state.stick[leaf, level] += state.stick[other, level]
+        state.stick[other, level] = 0.0
     detach(state, other)
-    release_node(state, other)
     add_data(state, leaf, n)
+    if is_grouped(state):
+        add_group(state, leaf, other, 1)
+    release_node(state, other)

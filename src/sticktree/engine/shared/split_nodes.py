@@ -16,6 +16,9 @@ import math
 import numpy as np
 
 from sticktree.checks import FloatArray
+from sticktree.engine.common.group_moves import log_seats_of_half
+from sticktree.engine.common.group_nodes import NodeSticks, log_node_split, share_rest, sticks_of
+from sticktree.engine.common.groups import is_grouped
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index
 from sticktree.engine.common.random import RandomState, integer, uniform
 from sticktree.engine.common.seating import (
@@ -91,27 +94,38 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
     side = np.empty(n_items + 2, dtype=np.int64)
     half_n, half_k = np.zeros(2), np.zeros(2, dtype=np.int64)
     half_precision, half_weighted = np.zeros(2), np.zeros((2, dimension))
-    halves = (half_n, half_k, half_precision, half_weighted)
+    seated = np.zeros((2, state.seated.shape[1]), dtype=np.int64)  # the groups of each half
+    halves = (half_n, half_k, half_precision, half_weighted, seated)
     target = np.empty(n_items + 2, dtype=np.int64)
     for t in range(n_items + 2):
         side[t] = integer(rng, 2) if t < n_items else t - n_items
         target[t] = 0 if _point(state, members[t], level) == first else 1
-        _put(t, side[t], 1.0, size, precision, weighted, halves)
+        _put(state, members[t], t, side[t], 1.0, size, precision, weighted, halves)
+    sticks = sticks_of(state, first, second, _point(state, i, level - 1), level, members, target)
     log_proposal = 0.0
     for scan in range(SCANS + 1):
         log_proposal = _scan(
-            state, level, side, target, merging and scan == SCANS,
-            size, precision, weighted, halves, mean, variance, rng,
+            state, level, members, side, target, merging and scan == SCANS,
+            sticks, size, precision, weighted, halves, mean, variance, rng,
         )  # fmt: skip
 
     d = state.scalars[DISCOUNT]
     alpha = state.levels[level - 1].alpha
     n = half_n[0] + half_n[1]
+    n_before = n_siblings - 1 if merging else n_siblings
+    if is_grouped(state):
+        if not merging:
+            share_rest(state, level, side, sticks, rng)
+        log_prior = log_node_split(state, level, n_before, members, seated, side, sticks)
+    else:
+        log_prior = (
+            log_split(alpha, d, n_before, half_n[0], half_n[1])
+            + log_children(state, level, half_n[0], half_k[0])
+            + log_children(state, level, half_n[1], half_k[1])
+            - log_children(state, level, n, half_k[0] + half_k[1])
+        )
     log_ratio = (
-        log_split(alpha, d, n_siblings - 1 if merging else n_siblings, half_n[0], half_n[1])
-        + log_children(state, level, half_n[0], half_k[0])
-        + log_children(state, level, half_n[1], half_k[1])
-        - log_children(state, level, n, half_k[0] + half_k[1])
+        log_prior
         + _evidence(state, level, half_precision, half_weighted, mean, variance)
         - log_proposal
     )
@@ -124,8 +138,30 @@ def node_split(state: State, level: int, rng: RandomState) -> int:
     if not math.log(1.0 - uniform(rng)) < (-log_ratio if merging else log_ratio):
         return 0
     _carry(state, level, members, target if merging else side, merging)
+    if is_grouped(state):
+        _give_sticks(state, level, members, side, merging, sticks)
     settle(state)
     return 1
+
+
+@linked
+def _give_sticks(
+    state: State, level: int, members: Index, side: Index, merging: bool, sticks: NodeSticks
+) -> None:
+    """Give all items, their nodes and the point above these the sticks that they have now."""
+    top = _point(state, members[0], level - 1)
+    state.rest[top, level - 1] = sticks.above[1]
+    for t in range(members.size):
+        node = _point(state, members[t], level)
+        if merging:
+            state.stick[node, level - 1] = sticks.above[0]
+            state.rest[node, level] = sticks.rest[0]
+            state.stick[members[t], level] = sticks.item[t]
+        else:
+            half = side[t]
+            state.stick[node, level - 1] = sticks.above[0] * sticks.share[half]
+            state.rest[node, level] = sticks.rest[1 + half] / sticks.share[half]
+            state.stick[members[t], level] = sticks.item[t] / sticks.share[half]
 
 
 @linked
@@ -158,16 +194,20 @@ def _choose_items(state: State, level: int, rng: RandomState) -> tuple[int, int,
 
 @linked
 def _put(
+    state: State,
+    item: int,
     t: int,
     side: int,
     sign: float,
     size: Index,
     precision: FloatArray,
     weighted: FloatArray,
-    halves: tuple[FloatArray, Index, FloatArray, FloatArray],
+    halves: tuple[FloatArray, Index, FloatArray, FloatArray, Index],
 ) -> None:
     """Add an item to one half, or take it away."""
-    half_n, half_k, half_precision, half_weighted = halves
+    half_n, half_k, half_precision, half_weighted, seated = halves
+    for j in range(seated.shape[1]):
+        seated[side, j] += int(sign) * state.seated[item, j]
     half_n[side] += sign * size[t]
     half_k[side] += 1 if sign > 0.0 else -1
     half_precision[side] += sign * precision[t]
@@ -179,13 +219,15 @@ def _put(
 def _scan(
     state: State,
     level: int,
+    members: Index,
     side: Index,
     target: Index,
     forced: bool,
+    sticks: NodeSticks,
     size: Index,
     precision: FloatArray,
     weighted: FloatArray,
-    halves: tuple[FloatArray, Index, FloatArray, FloatArray],
+    halves: tuple[FloatArray, Index, FloatArray, FloatArray, Index],
     mean: FloatArray,
     variance: float,
     rng: RandomState,
@@ -194,12 +236,13 @@ def _scan(
 
     The two halves are taken as independent given the rest of the tree.
     """
-    half_n, half_k, half_precision, half_weighted = halves
+    half_n, half_k, half_precision, half_weighted, seated = halves
+    half_stick = 0.5 * state.gamma[0] * sticks.above[0]
     discount, alpha = state.scalars[DISCOUNT], state.levels[level].alpha
     prior = 1.0 / (variance + state.levels[level].scale)
     log_probability = 0.0
     for t in range(side.size - 2):
-        _put(t, side[t], -1.0, size, precision, weighted, halves)
+        _put(state, members[t], t, side[t], -1.0, size, precision, weighted, halves)
         own = 1.0 / precision[t]
         difference = 0.0  # log weight of half 1 minus that of half 0
         for half in range(2):
@@ -209,13 +252,16 @@ def _scan(
             for d in range(mean.size):
                 centre = (mean[d] * prior + half_weighted[half, d]) / total
                 square += (weighted[t, d] * own - centre) ** 2
-            weight = log_seats(alpha, discount, half_n[half], half_k[half], size[t])
+            if is_grouped(state):
+                weight = log_seats_of_half(state, half_stick, seated[half], members[t])
+            else:
+                weight = log_seats(alpha, discount, half_n[half], half_k[half], size[t])
             weight -= 0.5 * (mean.size * math.log(spread) + square / spread)
             difference += weight if half == 1 else -weight
         chosen, log_choice = choose_half(difference, forced, target[t], rng)
         log_probability += log_choice
         side[t] = chosen
-        _put(t, chosen, 1.0, size, precision, weighted, halves)
+        _put(state, members[t], t, chosen, 1.0, size, precision, weighted, halves)
     return log_probability
 
 

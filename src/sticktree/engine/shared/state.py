@@ -19,6 +19,14 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.address import Addressed
+from sticktree.engine.common.groups import (
+    add_group,
+    clear_group,
+    give_mass_back,
+    group_arrays,
+    is_grouped,
+    take_sticks,
+)
 from sticktree.engine.common.links import (
     FREE,
     LEAVES,
@@ -102,6 +110,13 @@ class State(Addressed):
     saved: npt.NDArray[Any]  # (L + 1,) of NODE: those from its leaf to the root, with the datum in
     distance: FloatArray  # (N,) its squared distance from each centre
     near: npt.NDArray[Any]  # (N,) of NEAR: leaves near it
+    # groups that share the tree, J of them or none; see groups.py
+    group: Index  # (N,) of each datum
+    seated: Index  # (M, J + 1) data of each group at or below a node
+    stick: FloatArray  # (M, L) shared sticks
+    rest: FloatArray  # (M, L) what is left of them
+    gamma: FloatArray  # (1,) γ
+    present: Index  # (1,) the group of the datum at hand, or NULL if there are no groups
 
 
 @inlined
@@ -132,6 +147,7 @@ def empty_state(
     discount: float,
     noise: float,
     less_discount: bool = False,
+    group: Index | IntArray | None = None,
 ) -> State:
     """Return a state with all data out of the tree."""
     n_data, dimension = data.shape
@@ -154,6 +170,7 @@ def empty_state(
         saved=np.empty(len(shape) + 1, dtype=NODE),
         distance=np.empty(n_data + 1),
         near=np.empty(n_data + 1, dtype=NEAR),
+        **group_arrays(room, len(shape), group),
     )
     root = state.nodes[ROOT : ROOT + 1]
     root.fill(0)
@@ -175,6 +192,7 @@ def make_node(state: State, level: int) -> int:
     state.nodes[node].left = 0
     state.nodes[node].covariance = 0.0
     state.nodes[node].share = 0.0
+    clear_group(state, node)
     for d in range(state.total.shape[1]):
         state.total[node, d] = 0.0
     if level == state.levels.size - 1:
@@ -214,12 +232,17 @@ def attach(state: State, node: int, at: int, level: int) -> int:
         above = state.nodes[at].parent
         fork = make_node(state, level)
         state.nodes[fork].n = state.nodes[at].n
+        if is_grouped(state):
+            take_sticks(state, fork, at, above, level)
+            add_group(state, fork, at, 1)
         unlink(state, at)
         link(state, fork, above)
         link(state, at, fork)
         at = fork
     link(state, node, at)
     add_data(state, at, state.nodes[node].n)
+    if is_grouped(state):
+        add_group(state, at, node, 1)
     return shortened
 
 
@@ -233,9 +256,14 @@ def detach(state: State, node: int) -> int:
     state.sizes[UNLISTED] = 1
     unlink(state, node)
     add_data(state, above, -state.nodes[node].n)
+    if is_grouped(state):
+        add_group(state, above, node, -1)
+        give_mass_back(state, node, above)
     if above != ROOT and state.nodes[above].n_children == 1:
         only = state.nodes[above].first_child
         grand = state.nodes[above].parent
+        if is_grouped(state):
+            take_sticks(state, only, above, grand, state.nodes[above].level)
         unlink(state, only)
         unlink(state, above)
         link(state, only, grand)

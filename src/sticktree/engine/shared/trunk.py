@@ -8,7 +8,7 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index, TreeState, list_nodes
-from sticktree.engine.common.random import RandomState, gamma, normal, uniform
+from sticktree.engine.common.random import RandomState, log_gamma_number, normal
 from sticktree.engine.shared.messages import edge_variance
 from sticktree.engine.shared.state import State, attach, detach, make_node, release_node
 from sticktree.jit import jit, linked
@@ -54,17 +54,9 @@ def draw_places(
 
 
 @linked
-def _log_gamma_number(rng: RandomState, shape: float) -> float:
-    """Return the log of a Gamma(shape, 1) number, which itself may be too small to write."""
-    if shape < 1.0:
-        return math.log(gamma(rng, shape + 1.0)) + math.log(1.0 - uniform(rng)) / shape
-    return math.log(gamma(rng, shape))
-
-
-@linked
 def _log_share(rng: RandomState, a: float, b: float) -> float:
     """Return the log of a Beta(a, b) number."""
-    first, second = _log_gamma_number(rng, a), _log_gamma_number(rng, b)
+    first, second = log_gamma_number(rng, a), log_gamma_number(rng, b)
     largest = max(first, second)
     return first - largest - math.log(math.exp(first - largest) + math.exp(second - largest))
 
@@ -84,10 +76,10 @@ def draw_weights(state: TreeState, leaves: Index, path: FloatArray, rng: RandomS
             continue
         level = state.nodes[node].level
         rest = state.levels[level].alpha + d * state.nodes[node].n_children
-        log_total = _log_gamma_number(rng, rest)
+        log_total = log_gamma_number(rng, rest)
         child = state.nodes[node].first_child
         while child != NULL:
-            path[child] = _log_gamma_number(rng, state.nodes[child].n - d)
+            path[child] = log_gamma_number(rng, state.nodes[child].n - d)
             largest = max(log_total, path[child])
             log_total = largest + math.log(
                 math.exp(log_total - largest) + math.exp(path[child] - largest)

@@ -1,0 +1,127 @@
+"""The groups of rows as users give them: names, a column of the table, or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sticktree.checks import IntArray
+from sticktree.errors import ParameterError, warn_caller
+from sticktree.tree.arrays import NULL
+
+
+class GroupsWarning(UserWarning):
+    """Groups that say little, or too much."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """The groups of the rows of a fit.
+
+    Attributes
+    ----------
+    names : tuple
+        Names of the groups, text or numbers, in their order.
+    of_data : int array, shape (N,)
+        The group of each datum. Numbers beyond the names are of rows without a group, each of which
+        is a group of its own.
+    column : str or None
+        The column of the table that has them.
+    """
+
+    names: tuple[Any, ...]
+    of_data: IntArray
+    column: Any = None
+
+    def numbers_of(self, groups: npt.ArrayLike, n_rows: int) -> IntArray:
+        """Return the groups of other rows; −1 is one that is not known, or none."""
+        place = {name: k for k, name in enumerate(self.names)}
+        labels = _labels(groups, n_rows)
+        return np.array([place.get(label, NULL) for label in labels], dtype=np.int32)
+
+    def of_some(self, data: npt.NDArray[np.int64]) -> IntArray:
+        """Return groups of some of the data, numbered without gaps."""
+        return np.unique(self.of_data[data], return_inverse=True)[1].astype(np.int32)
+
+
+def read_groups(
+    groups: Any, n_rows: int, rows: npt.NDArray[np.int64], column: Any = None
+) -> RowGroups | None:
+    """Return the groups of data, each of which is one of ``rows``; None if there is one group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sticktree.data.groups import read_groups
+    >>> found = read_groups(["b", "a", None, "b"], 4, np.arange(4))
+    >>> found.names, found.of_data
+    (('a', 'b'), array([1, 0, 2, 1], dtype=int32))
+    """
+    labels = _labels(groups, n_rows)
+    used = [labels[row] for row in np.unique(rows).tolist()]
+    names = sorted({name for name in used if name is not None}, key=_order)
+    if not names:
+        raise ParameterError("groups", groups, "a name for some row", shown="none at all")
+    if len(names) == 1 and None not in used:
+        warn_caller(
+            f"groups: all rows are of one group, {names[0]!r}, and there is nothing to compare: "
+            "the fit is as without groups",
+            GroupsWarning,
+        )
+        return None
+    place = {name: k for k, name in enumerate(names)}
+    numbers, n_groups = np.empty(n_rows, dtype=np.int32), len(names)
+    for row in np.unique(rows).tolist():
+        if labels[row] is None:
+            numbers[row], n_groups = n_groups, n_groups + 1
+        else:
+            numbers[row] = place[labels[row]]
+    return RowGroups(tuple(names), numbers[rows], column)
+
+
+def take_column(X: Any, groups: Any) -> tuple[Any, Any, Any]:  # noqa: N803
+    """Return a table without the column that has its groups, these, and the name of the column.
+
+    ``groups`` is a name only if it is text and the table has a column of that name.
+    """
+    if not isinstance(groups, str):
+        return X, groups, None
+    columns = getattr(X, "columns", None)
+    known = [] if columns is None else [str(name) for name in columns]
+    if groups not in known:
+        expected = "the name of a column of a data frame, or one name for each row"
+        shown = f"{groups!r}" + (f", where the columns are {', '.join(known)}" if known else "")
+        raise ParameterError("groups", groups, expected, shown=shown)
+    taken = X[groups]
+    rest = X.drop(groups) if hasattr(X, "to_pandas") else X.drop(columns=[groups])
+    return rest, taken, groups
+
+
+def _labels(groups: Any, n_rows: int) -> list[Any]:
+    """Return the name of the group of each row as plain text or number; None if it has none."""
+    values = groups.to_list() if hasattr(groups, "to_list") else groups
+    try:
+        given = list(values)
+    except TypeError:
+        given = []
+    if isinstance(groups, str) or len(given) != n_rows or any(map(np.ndim, given)):
+        shown = f"{len(given)} entries" if len(given) != n_rows else f"{groups!r}"
+        expected = f"one name for each of the {n_rows} rows"
+        raise ParameterError("groups", groups, expected, verb="have", shown=shown)
+    return [_plain(value) for value in given]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or value != value or str(value) in ("<NA>", "NaT"):
+        return None
+    return value if type(value) in (str, int, float, bool) else str(value)
+
+
+def _order(name: Any) -> tuple[bool, Any]:
+    """Sort numbers before text, so that mixed names have an order."""
+    return (True, name) if isinstance(name, str) else (False, float(name))
