@@ -68,7 +68,7 @@ def whole(flowers, tmp_path_factory):
 @pytest.mark.parametrize(
     ("number", "code", "n_sweeps"),
     [
-        (signal.SIGINT, 130, 24),
+        (signal.SIGINT, 130, 21),
         (signal.SIGTERM, 130, 1),
         (signal.SIGKILL, -signal.SIGKILL, 1),
     ],
