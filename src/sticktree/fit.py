@@ -405,6 +405,7 @@ class Fit:
         n_clusters: int | None = None,
         level: int | None = None,
         n_top: int | None = None,
+        of: Literal["columns", "factors"] = "columns",
     ) -> Relevance:
         """Return which columns carry the clusters; see :meth:`sticktree.DFPMixture.relevance`."""
         options = {"labels": labels, "n_clusters": n_clusters, "level": level}
@@ -416,23 +417,35 @@ class Fit:
             check_integer("n_top", n_top, minimum=1)
         if labels is not None:
             codes, _ = coded_labels(labels, self.training.n_rows)
-            _, table = self._data_at_hand()
+            _, table = self._data_at_hand(of)
             kept = np.flatnonzero(codes[table.rows] != NULL)
             return find_relevance(table.at(kept), codes[table.rows[kept]][None], n_top=n_top)
         if not self.posterior.labelled:
             if given:
                 expected = "left out where no draw has kept the labels of the rows"
                 raise ParameterError(given[0], options[given[0]], expected)
-            return self.relevance(self.labels, n_top=n_top)
-        data, table = self._data_at_hand()
+            return self.relevance(self.labels, n_top=n_top, of=of)
+        data, table = self._data_at_hand(of)
         partitions, shares, n_draws = self._clusters_of_draws(
             n_clusters, level, table.values.size, data
         )
         return find_relevance(table, partitions, shares, n_draws=n_draws, n_top=n_top)
 
-    def _data_at_hand(self) -> tuple[npt.NDArray[np.int64], ReadableTable]:
-        """Return numbers of data, and these as a table: all, or a sample if not in memory."""
+    def _data_at_hand(
+        self, of: Literal["columns", "factors"] = "columns"
+    ) -> tuple[npt.NDArray[np.int64], ReadableTable]:
+        """Return numbers of data, and these as a table: all, or a sample if not in memory.
+
+        Of factors it is the table of their scores.
+        """
         training = self.training
+        if of not in ("columns", "factors"):
+            raise ParameterError("of", of, '"columns" or "factors"')
+        if of == "factors":
+            if training.factors is None:
+                raise ParameterError("of", of, '"columns", as the fit has no factors')
+            scores = ReadableTable.of_scores(np.arange(training.n_rows), training.scores())
+            return np.arange(training.n_data), scores.at(training.rows)
         table = ReadableTable.of(self.columns, *training.at_hand())
         if not training.in_memory:  # then every row is one datum
             return table.rows, table

@@ -303,3 +303,21 @@ def test_constant_repeated_and_empty_columns():
         DFPMixture(**QUICK).fit(np.column_stack([x, np.full(60, np.nan)]))
     with pytest.raises(ValueError, match="infinity"):
         DFPMixture(**QUICK).fit(np.column_stack([x, np.full(60, np.inf)]))
+
+
+def test_relevance_of_factors_tells_which_of_them_carry_the_classes():
+    x, _ = classes_in(100, 200, 20, n_factors=2)
+    mixture = quietly(DFPMixture(**QUICK), x)
+    found = mixture.relevance(of="factors").table
+    assert len(found) == mixture.n_factors_
+    shares = [line["share"] for line in found]
+    assert shares[0] > 0.5 > shares[-1]  # those of the classes, and those of the noise
+    assert mixture.relevance(mixture.labels_, of="factors").table[0]["column"].startswith("factor ")
+    with pytest.raises(ParameterError, match='"columns", as the fit has no factors'):
+        quietly(DFPMixture(**QUICK), x[:, :3]).relevance(of="factors")
+
+
+def quietly(mixture, x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of short chains
+        return mixture.fit(x)

@@ -40,6 +40,9 @@ def add_relevance(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "a table on the screen; - is CSV there")
     add_safe_csv(parser)
     parser.add_argument("--top", type=int, metavar="N", help="lines [all; on the screen 20]")
+    parser.add_argument(
+        "--of", choices=("columns", "factors"), default="columns", help="of what [columns]"
+    )
     which = parser.add_mutually_exclusive_group()
     which.add_argument(
         "--n-clusters", type=int, metavar="K", help="number of clusters [those of the fit]"
@@ -62,7 +65,7 @@ def run_relevance(options: argparse.Namespace) -> None:
     check_n_clusters(options.n_clusters, folder.record["data"]["rows"])
     with saying("comparing variances between and within clusters"), named_as_options():
         found = folder.estimator.relevance(
-            n_clusters=options.n_clusters, level=level, n_top=options.top
+            n_clusters=options.n_clusters, level=level, n_top=options.top, of=options.of
         )
     if options.output is None:
         print(found)

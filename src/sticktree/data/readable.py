@@ -83,6 +83,14 @@ class ReadableTable:
             },
         )
 
+    @classmethod
+    def of_scores(cls, rows: npt.NDArray[np.int64], scores: FloatArray) -> ReadableTable:
+        """Take scores of factors, in their standard deviations."""
+        n_factors = scores.shape[1]
+        names = tuple(f"factor {k + 1}" for k in range(n_factors))
+        kinds, none = ("gaussian",) * n_factors, ((),) * n_factors
+        return cls(names, kinds, none, rows, scores, {})
+
     def some(self, rows: npt.NDArray[np.int64]) -> ReadableTable:
         """Return the table of some rows, by their numbers in the fit, in the order given."""
         return self.at(np.searchsorted(self.rows, rows))

@@ -401,6 +401,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         n_clusters: int | None = None,
         level: int | None = None,
         n_top: int | None = None,
+        of: Literal["columns", "factors"] = "columns",
     ) -> Relevance:
         """Return which columns carry the clusters: how much of their variance is between these.
 
@@ -423,6 +424,9 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
             clusters.
         n_top : int or None, default=None
             Lines; None is one for each column.
+        of : {"columns", "factors"}, default="columns"
+            Whether to ask it of the columns, or of the scores of factors; see ``loadings_`` for
+            what these are made of.
 
         Returns
         -------
@@ -444,7 +448,7 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         ('column 1', True, 0.017)
         """
         check_is_fitted(self)
-        return self.fit_.relevance(labels, n_clusters=n_clusters, level=level, n_top=n_top)
+        return self.fit_.relevance(labels, n_clusters=n_clusters, level=level, n_top=n_top, of=of)
 
     # ---- new rows --------------------------------------------------------------------------------
 
