@@ -348,22 +348,31 @@ def test_run_starts_from_its_seed_alone():
 # ---- Ctrl-C again, and in other threads ----------------------------------------------------------
 
 
+@pytest.fixture
+def hearing():
+    """Hear of Ctrl-C, also where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def press(times=1):
     for _ in range(times):
         signal.raise_signal(signal.SIGINT)
 
 
-def test_second_ctrl_c_keeps_what_the_first_kept(monkeypatch, capsys):
-    original, saved = Run.sweeps, []
+def test_second_ctrl_c_keeps_what_the_first_kept(monkeypatch, capsys, hearing):
+    original, saved, arrived = Run.sweeps, [], threading.Event()
 
     def sweeps(self, schedule):
         for info in original(self, schedule):
             if self.n_sweeps == 15:
+                arrived.set()
                 threading.Event().wait(0.3)  # a sweep that takes its time
             yield info
 
     def wait(*arguments):
-        time.sleep(0.1)
+        assert arrived.wait(60.0)
         press()
 
     def pressed_while_saving(outcome, *others):
@@ -384,7 +393,7 @@ def test_second_ctrl_c_keeps_what_the_first_kept(monkeypatch, capsys):
         press()
 
 
-def test_ctrl_c_while_it_is_summarised_leaves_the_draws(monkeypatch, interrupted):
+def test_ctrl_c_while_it_is_summarised_leaves_the_draws(monkeypatch, interrupted, hearing):
     mixture = DFPMixture(3, covariance_type="full", n_chains=2, n_warmup=5, n_draws=2000)
     with monkeypatch.context() as patch:
         interrupted(patch, n_sweeps=8)
@@ -398,7 +407,7 @@ def test_ctrl_c_while_it_is_summarised_leaves_the_draws(monkeypatch, interrupted
     assert mixture.labels_.size == 20
 
 
-def test_who_cannot_wait_gets_out():
+def test_who_cannot_wait_gets_out(hearing):
     with once():
         with pytest.raises(KeyboardInterrupt):
             press()
