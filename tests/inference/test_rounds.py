@@ -248,7 +248,11 @@ def test_ctrl_c_in_a_later_round_keeps_the_second_half_of_what_there_is(monkeypa
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         mixture.fit(rows())
     assert not mixture.fit_.sampled.finished
-    assert [len(chain) for chain in mixture.posterior_.chains] == [75, 50, 50, 50]
+    first, *others = [len(chain) for chain in mixture.posterior_.chains]
+    assert first == 75
+    # The next may have begun when it is told to stop.
+    assert len(others) == 3
+    assert all(50 <= n < 75 for n in others)
     monkeypatch.undo()
     mixture.fit(rows())
     assert mixture.fit_.sampled.finished
