@@ -35,8 +35,7 @@ class Scaling:
     @classmethod
     def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
         """Measure encoded rows."""
-        names = None if columns.container == "array" else np.array(columns.names, dtype=object)
-        check_observed("X", values, names)
+        check_observed("X", values, columns.spoken)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
         some = columns.is_continuous
         if standardize and some.any():
@@ -130,7 +129,7 @@ def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     largest = np.nanmax(np.abs(x - centre), axis=0)
     # A column that is constant up to rounding has no scale of its own.
     flat = largest <= 1e-12 * size
-    largest[flat] = 1.0
+    largest[largest == 0] = 1.0
     spread = np.nanstd((x - centre) / largest, axis=0) * largest
     spread[flat] = 1.0
     return centre, spread
