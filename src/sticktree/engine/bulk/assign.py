@@ -56,7 +56,7 @@ def assign_blocks(
     logs, weight = np.empty((n_leaves, BLOCK)), np.empty((n_leaves, BLOCK))
     power = np.empty(BLOCK, dtype=np.int64)
     rank, point = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK)
-    group, grouped = np.zeros(BLOCK, dtype=np.int64), leaves.share.size > 0
+    group, grouped = np.zeros(BLOCK, dtype=np.uint64), leaves.share.size > 0
     largest, total, shifted = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     anchors = _marks(leaves)
     diagonal = is_diagonal(leaves.transform)
@@ -177,7 +177,7 @@ def _choose_among_all(
     x: FloatArray,
     place: int,
     rank: Word,
-    group: int,
+    group: Word,
     point: float,
     values: FloatArray,
 ) -> int:

@@ -151,7 +151,7 @@ def log_weights(
     x: FloatArray,
     full: bool,
     rank: npt.NDArray[np.uint64],
-    group: npt.NDArray[np.int64],
+    group: npt.NDArray[np.uint64],
     logs: FloatArray,
     largest: FloatArray,
     off: FloatArray,

@@ -26,7 +26,7 @@ from scipy.special import betaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.groups import GroupedState
-from sticktree.engine.common.links import ALIVE, ROOT, Index, list_nodes
+from sticktree.engine.common.links import ALIVE, ROOT, Index
 from sticktree.engine.common.random import RandomState, log_gamma_number
 from sticktree.jit import jit, linked
 from sticktree.tree.arrays import NULL
@@ -78,24 +78,6 @@ def draw_group_weights(
     for k in range(leaves.size):
         out[k] = path[leaves[k]]
     return out
-
-
-@jit
-def take_groups(state: GroupedState, leaves: Index, seated: npt.NDArray[np.int64]) -> None:
-    """Give each leaf the numbers of its rows of each group; all nodes above follow."""
-    list_nodes(state)
-    n_groups = seated.shape[1]
-    for k in range(state.sizes[ALIVE]):
-        for j in range(state.seated.shape[1]):
-            state.seated[state.order[k], j] = 0
-    for k in range(leaves.size):
-        for j in range(n_groups):
-            state.seated[leaves[k], j] = seated[k, j]
-    for k in range(state.sizes[ALIVE] - 1, 0, -1):
-        node = state.order[k]
-        above = state.nodes[node].parent
-        for j in range(n_groups):
-            state.seated[above, j] += state.seated[node, j]
 
 
 class Sticks(NamedTuple):

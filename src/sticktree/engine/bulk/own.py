@@ -80,7 +80,7 @@ class OwnBulkChain(OwnNoise, BulkChain):
 
     def _new_state(self, room: int) -> State:
         """Return a state with room for ``room`` leaves, and no rows."""
-        state = empty_state(np.zeros((room, self.rows.extent.dimension)), self._of_one_row)
+        state = empty_state(np.zeros((room, self.rows.extent.dimension)), self.model.of_sums())
         return replace(state, data=state.data[:0], leaf=state.leaf[:0], group=state.group[:0])
 
     def _settle(self) -> None:

@@ -13,7 +13,7 @@ from sticktree.engine.bulk.assign import assign_blocks
 from sticktree.engine.bulk.components import Components, pick_limits
 from sticktree.engine.bulk.gaps import assign_gaps
 from sticktree.engine.bulk.halves import Units, gain_grid, halve_blocks, halve_gaps
-from sticktree.engine.bulk.leanings import lean_blocks, lean_gaps
+from sticktree.engine.bulk.leanings import ASKED, lean_blocks, lean_gaps
 from sticktree.engine.bulk.partition import (
     BLOCK,
     Labels,
@@ -84,7 +84,9 @@ class Rows:
 
         Of shape (U, J, 2, 2); all groups of a unit have the same shares.
         """
-        message = units, gain_grid(self.placement.extent.n)
+        n = self.placement.extent.n
+        limit = min(int(2**64 * (ASKED / n)), 2**64 - 1)
+        message = units, gain_grid(n), limit
         leanings = self.placement.map_reduce(LEAN, message, _added)
         return leanings.reshape(len(units.pins), -1, 2, 2)
 
@@ -160,14 +162,17 @@ def _halve(message: tuple[Units, Grid], part: Partition, choices: Choices, share
     return Halved(tally, gain)
 
 
-def _lean(message: tuple[Units, Grid], part: Partition, choices: Choices, share: Share) -> Integers:
-    (units, grid), labelled = message, choices.leaves
+def _lean(
+    message: tuple[Units, Grid, int], part: Partition, choices: Choices, share: Share
+) -> Integers:
+    (units, grid, limit), labelled = message, choices.leaves
+    most = np.uint64(limit)
     leanings = np.zeros((2 * len(units.pins) * units.share.shape[1], 2), dtype=np.int64)
     steps = np.array([grid.coarse, grid.fine])
     if part.filled.size:
-        lean_blocks(part, *share, labelled.blocks, units, leanings, steps)
+        lean_blocks(part, *share, labelled.blocks, units, most, leanings, steps)
     if part.gap_row.size:
-        lean_gaps(part, *share, labelled.gaps, labelled.completed, units, leanings, steps)
+        lean_gaps(part, *share, labelled.gaps, labelled.completed, units, most, leanings, steps)
     return leanings
 
 

@@ -63,7 +63,7 @@ class SharedBulkChain(SharedNoise, BulkChain):
 
     def _new_state(self, room: int) -> State:
         """Return a state with room for ``room`` leaves, and no rows."""
-        model, dimension = self._of_one_row, self.factor.shape[0]
+        model, dimension = self.model.of_sums(), self.factor.shape[0]
         state = empty_state(
             np.empty((room, dimension)),
             model.shape,

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.components import NO_SHARES, Components
-from sticktree.engine.bulk.grouped import Sticks, draw_group_weights, take_groups
+from sticktree.engine.bulk.grouped import Sticks, draw_group_weights
 from sticktree.engine.bulk.laws import Density, Leaf, LeafLaw
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Flags, Grid, Sums, Tally
 from sticktree.engine.chain import ChainLike, Move
+from sticktree.engine.common.franchise import take_groups
 from sticktree.engine.common.groups import LEAST
 from sticktree.engine.common.links import ALIVE, DISCOUNT, Index
 from sticktree.engine.common.sampler import Sampler, Snapshot
@@ -144,19 +145,9 @@ class ChainState(Sampler):
     # ---- Groups ----------------------------------------------------------------------------------
 
     @cached_property
-    def _of_one_row(self) -> Model:
-        """The model with groups of one row only, if there are any: their number is what counts."""
-        groups = self.model.groups
-        if groups is None:
-            return self.model
-        last = np.array([groups.number - 1], dtype=np.int32)
-        return replace(self.model, groups=replace(groups, of_row=last))
-
-    @property
     def n_groups(self) -> int:
         """The number of groups, or 0."""
-        groups = self._of_one_row.groups
-        return 0 if groups is None else groups.number
+        return 0 if self.model.groups is None else self.model.groups.number
 
     def _check_groups(self) -> None:
         """Raise an error if the rows belong to groups that the model does not know."""
