@@ -56,7 +56,8 @@ def to_anndata(
     training = fitted(mixture).training
     given = annotations or {}
     if names is None:
-        names = training.names if training.names is not None else list(range(training.n_rows))
+        known_names = training.names
+        names = known_names if known_names is not None else list(map(str, range(training.n_rows)))
     for name, entries in [
         ("names", names),
         *((f"annotations[{k!r}]", v) for k, v in given.items()),
