@@ -69,6 +69,7 @@ RESULTS = (
     "levels",
     "strays",
     "clusters_per_level",
+    "groups",
     "agree",
     "convergence",
     "verdict",
