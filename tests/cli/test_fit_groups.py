@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sticktree.cli.runs import FILES, OF_GROUPS, RunFolder
+from sticktree.cli.runs import FILES, RunFolder
+from sticktree.cli.spreadsheets import OF_GROUPS
 from tests.cli.conftest import read_csv
 
 QUICK = ["--covariance", "full", "--noise", "shared", "--chains", "2", "--warmup", "30"]
