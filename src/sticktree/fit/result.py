@@ -19,6 +19,7 @@ from sticktree.inference.showing import showing
 from sticktree.posterior.clusterings import labels_at, spread
 from sticktree.posterior.composition import Composition
 from sticktree.posterior.draws import Diagnosis, Posterior, diagnose
+from sticktree.posterior.group_gain import GroupGain, group_gain
 from sticktree.posterior.markers import Markers, coded_labels, find_markers
 from sticktree.posterior.relevance import Relevance, find_relevance, gathered
 from sticktree.posterior.settled import FEW_LABELS
@@ -44,6 +45,8 @@ OF_OTHER_CLUSTERS = ("labels", "confidence", "level")  # in files from before th
 PURE, LEAST_APART = 0.95, 10  # share of one group, and rows, of a cluster that is of it alone
 COMPOSITION_DRAWS = 400  # that the shares of groups are drawn from
 PARTITION_DRAWS = 60  # that clusters of groups are drawn from
+GAIN_DRAWS, FEWEST_GAIN_DRAWS = 200, 30  # that say whether groups matter
+GAIN_ROWS = 4_000_000  # whose densities say so, over all draws: some seconds
 RELEVANCE_DRAWS = 400  # that intervals of relevance are of, where the table is not large
 RELEVANCE_CELLS = 1_000_000_000  # of tables, over all draws: a few seconds
 FEWEST_RELEVANCE_DRAWS = 30
@@ -202,6 +205,16 @@ class Fit(FittedClusters):
         some = spread(draws, PARTITION_DRAWS)
         partitions = group_partitions(some, groups.of_data, n_names, rng)
         return Composition(groups.names, shares, self._cluster_merges(), partitions)
+
+    @cached_property
+    def group_gain(self) -> GroupGain:
+        """Whether groups matter: what the group of a row adds to its leave-one-out density."""
+        training, posterior = self.training, self.posterior
+        if training.groups is None:
+            raise AttributeError("there are no groups: fit with fit(X, groups=…)")
+        affordable = max(GAIN_ROWS // max(training.n_data, 1), FEWEST_GAIN_DRAWS)
+        used = posterior.predictive.labelled.thinned(min(GAIN_DRAWS, affordable))
+        return group_gain(used, training.groups.names, training.groups.of_data)
 
     @property
     def groups_apart(self) -> float:
