@@ -1,7 +1,7 @@
 """How the documentation is built: ``make docs``, or ``sphinx-build -W -b html docs <folder>``.
 
-With ``STICKTREE_DOCS=fast`` (``make docs-fast``) the examples of the gallery are shown and not run, so their
-pictures are missing.
+With ``STICKTREE_DOCS=fast`` (``make docs-fast``) the examples of the gallery are shown and not run,
+so their pictures are missing.
 """
 
 from __future__ import annotations

@@ -112,6 +112,7 @@ def run_report(options: argparse.Namespace) -> None:
             folder.estimator,
             names=folder.ids,
             annotations=folder.annotations,
+            conditions=folder.record["columns"].get("conditions"),
             title=options.title or folder.record["data"]["name"],
             provenance=folder.record,
         )
