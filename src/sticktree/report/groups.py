@@ -11,8 +11,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from sticktree.checks import FloatArray, IntArray
+from sticktree.checks import FloatArray
 from sticktree.palette import CLUSTERS
 from sticktree.posterior.composition import RATIO, Composition, Contrasts
 from sticktree.present.findings import Findings
@@ -71,7 +72,7 @@ class _Bars:
     def __init__(
         self,
         composition: Composition,
-        sizes: IntArray,
+        sizes: npt.NDArray[Any],
         every: FloatArray,
         conditions: Mapping[Any, Any] | None,
     ) -> None:
@@ -79,7 +80,7 @@ class _Bars:
         self.conditions = conditions or {}
         self.clusters = composition.tree.data_order.tolist()
         condition = [str(self.conditions.get(group, "\uffff")) for group in composition.groups]
-        order = np.lexsort((composition.labels(), condition))
+        order = np.lexsort((composition.labels(), np.array(condition)))
         self.groups: list[int] = order[:MOST_GROUPS].tolist()
 
     def markup(self) -> str:
@@ -226,16 +227,15 @@ def _differences(composition: Composition, conditions: Mapping[Any, Any] | None)
     if not conditions:
         head = ("Branch", "Largest in", "Smallest in", *HEAD[1:])
         lines = _farthest(composition)
-        shown = table("Groups that are farthest apart", head, lines, numeric=(3, 4, 5, 6),
-                      identifier="differences")  # fmt: skip
+        shown = table("Groups that are farthest apart", head, lines, numeric=(3, 4, 5, 6))
         return f"{heading}<p>{plain(OF_GROUPS)}</p>{shown}"
     sides = sorted({side for side in conditions.values() if side is not None}, key=str)
     pairs = list(combinations(sides, 2))
     parts = [f"{heading}<p>{plain(OF_CONDITIONS)}</p>"]
     for b, a in pairs[:MOST_PAIRS]:
         tables = [
-            _contrasts(composition.compare(a, b, conditions, within), k)
-            for k, within in enumerate((None, "parent"))
+            _contrasts(composition.compare(a, b, conditions)),
+            _contrasts(composition.compare(a, b, conditions, "parent")),
         ]
         parts.append(f'<div class="side-by-side">{"".join(tables)}</div>')
     if len(pairs) > MOST_PAIRS:
@@ -244,14 +244,13 @@ def _differences(composition: Composition, conditions: Mapping[Any, Any] | None)
     return "".join(parts)
 
 
-def _contrasts(found: Contrasts, k: int) -> str:
+def _contrasts(found: Contrasts) -> str:
     a, b = (shortened(str(side), NAME_LENGTH) for side in found.sides)
     what = "share of the branch above" if found.within else "share of all rows"
     counted = " and ".join(map(str, found.n_groups))
     caption = f"{a} over {b}, {what} ({counted} groups)"
     lines = [[line["branch"], *_figures(line)] for line in found.table[:MOST_LINES]]
-    identifier = None if k else "differences"
-    return table(caption, HEAD, lines, numeric=(1, 2, 3, 4), identifier=identifier)
+    return table(caption, HEAD, lines, numeric=(1, 2, 3, 4))
 
 
 def _figures(line: Mapping[str, Any]) -> list[str]:
