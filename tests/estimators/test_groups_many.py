@@ -10,7 +10,11 @@ from sticktree import DFPMixture
 from sticktree.chunks import open_table
 from sticktree.data import training
 from sticktree.posterior.shares import leaf_shares
+from sticktree.present.findings import Findings
+from sticktree.present.terminal import summary
+from sticktree.report.groups import groups_html
 from tests.estimators.test_groups import QUICK, rows
+from tests.support.checks import assert_rejected
 
 pytestmark = pytest.mark.filterwarnings("ignore::sticktree.posterior.draws.ConvergenceWarning")
 MANY = QUICK | {"algorithm": "parallel", "n_warmup": 30, "n_draws": 25}
@@ -49,6 +53,14 @@ def test_answers_are_of_groups(fitted):
     assert len(found.branches) >= 2
     known = mixture.score_samples([[7.0, 0.0]] * 3, groups=["a", "c", "nobody"])
     assert known[1] > known[2] > known[0]
+
+
+def test_what_needs_rows_one_by_one_says_so(fitted):
+    mixture, _, _ = fitted
+    assert_rejected(mixture.groups_matter, "groups matter", "gibbs", "composition_")
+    assert "cluster" in summary(Findings(mixture.fit_))
+    assert Findings(mixture.fit_).result()["groups"] is None
+    assert "svg" in groups_html(Findings(mixture.fit_))
 
 
 @pytest.mark.parametrize("group", ["a", None])
