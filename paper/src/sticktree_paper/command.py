@@ -11,6 +11,7 @@ from sticktree.cli import Command, StoppedError
 REPRODUCE_EPILOG = """\
 parts:
     table1      test log density of every method, on the same ten splits of each set
+    convergence whether the chains of table1 agree, on one split of each set
     glass       purity of trees on Glass, R15, Aggregation and a synthetic set
     clusters    clusters of public sets, by every program, k given and k free
     fig1, fig2  recursive sticks; a diffusion
