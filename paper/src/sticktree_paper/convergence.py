@@ -20,7 +20,8 @@ stands there. Figures are those of the verdict that every fit ends with: of *clu
 cophenetic correlation of the cluster trees of two halves of the chains, of the *tree* the
 correlation of levels at which rows meet, of the *density* the difference of mean leave-one-out
 densities, in nats a row. R-hat has no say in the verdict; well above 1.05 it says that chains of
-this length do not mix over whole trees."""
+this length do not mix over whole trees. The code is the one that is named below for this part,
+which may be newer than that of Table 1."""
 READ = """\
 Where density is *no*, the mean of Table 1 still is one over ten splits, each with its own chains,
 so that what chains differ by is part of its spread; but longer chains may well move it."""
@@ -69,7 +70,7 @@ def judge(name: str, length: Length) -> Line:
     figures = {
         "clusters": f"{settled.cluster_agreement:.2f}",
         "tree": f"{settled.tree_agreement:.2f}",
-        "density": f"{settled.elpd_difference:.3f}",
+        "density": f"{abs(settled.elpd_difference):.3f}",
     }
     told = {
         about: f"{answers[about]} ({figures[about]})" if about in answers else "cannot tell"

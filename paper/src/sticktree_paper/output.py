@@ -184,6 +184,9 @@ class Folder:
             where = f"Python {machine['python']}, {packages}, {machine['machine']}"
             day = record["made"][:10]
             yield f"- `{part}`: {fits if record['fits'] else ''}{made}, {where}, {day}"
+        for part, record in self._provenance()["parts"].items():
+            if "remark" in record:
+                yield f"Of `{part}`, {record['remark']}"
 
     def _write(self, name: str, text: str) -> None:
         with atomically(self.path / name) as temporary:

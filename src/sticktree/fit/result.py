@@ -78,6 +78,13 @@ class Fit(FittedClusters):
                 line.step()
         return self
 
+    def __repr__(self) -> str:
+        """Return what was fitted, by what model, and how many draws there are."""
+        training, model = self.training, self.model
+        rows = f"{training.n_rows:,} rows, {len(self.columns.given)} columns"
+        form = f"{model.leaf_noise} {model.covariance_type}, depth {self.depth}"
+        return f"Fit({rows}; {form}; {len(self.posterior):,} draws)"
+
     def summaries(self) -> dict[str, Any]:
         """Return the summaries that are known by now."""
         return {name: vars(self)[name] for name in SUMMARIES if name in vars(self)}
