@@ -136,7 +136,8 @@ class Points:
 
 def leaf_shares(draw: Draw, group: IntArray, n_groups: int, rng: np.random.Generator) -> FloatArray:
     """Draw the mass of every node in each group as the model has it; see `node_shares`."""
-    return node_shares(Points.of(draw, group, n_groups), draw.parent, rng)[0]
+    (mass,) = node_shares(Points.of(draw, group, n_groups), draw.parent, rng)
+    return np.asarray(mass)
 
 
 def node_shares(
