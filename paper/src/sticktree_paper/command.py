@@ -14,7 +14,7 @@ parts:
     convergence  whether the chains of table1 agree, on one split of each set
     glass        purity of trees on Glass, R15, Aggregation and a synthetic set
     clusters     clusters of public sets, by every program, k given and k free
-    fig1,        fig2  recursive sticks; a diffusion
+    fig1, fig2   recursive sticks; a diffusion
     fig3         data, tree and density, on Aggregation and R15
     fig4         the trees of a Dirichlet diffusion tree and of a DFP on the same data
     all          all of these [default]; about two hours on two cores
