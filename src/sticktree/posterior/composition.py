@@ -17,6 +17,7 @@ from sticktree.lines import Lines, aligned
 from sticktree.tree import NULL, Tree
 
 INTERVAL = (0.03, 0.97)  # 94 %
+SIXTY_EIGHT = (0.16, 0.84)  # %, two standard deviations apart where draws are normal
 RATIO = 1.2  # of shares, that matters
 ALIKE = 0.5  # probability above which groups are in one cluster
 
@@ -111,6 +112,10 @@ class Composition(Lines):
             lines.append(_line(group, "unseen", *share))
         return lines
 
+    def __repr__(self) -> str:
+        """Return its size; ``print`` shows the shares."""
+        return f"Composition({len(self.groups)} groups, {self.n_clusters} clusters)"
+
     def __str__(self) -> str:
         """Return the shares of clusters, in percent."""
         low, high = self.interval
@@ -156,25 +161,26 @@ class Composition(Lines):
         """Return by how much shares differ; see :meth:`sticktree.DFPMixture.compare`."""
         if within not in (None, "parent"):
             raise ParameterError("within", within, '"parent" or None')
-        logs = self._log_shares(within)
         if conditions is None:
+            logs = self._log_shares(self.shares, within)
             first, second = self._place("a", a), self._place("b", b)
             if first == second:
                 raise ParameterError("b", b, f"another group than a, {a!r}")
             ratio, rows = logs[:, first] - logs[:, second], (1, 1)
         else:
-            a, b, ratio, rows = self._between(logs, a, b, conditions)
+            a, b, ratio, rows = self._between(a, b, conditions, within)
         return Contrasts((a, b), tuple(self.names), ratio, within, rows, conditions is not None)
 
-    def _log_shares(self, within: str | None) -> FloatArray:
+    def _log_shares(self, of_clusters: FloatArray, within: str | None) -> FloatArray:
         """Return the log share of each branch, of all or of the branch above it."""
-        shares = np.maximum(self.of_branches(), 1e-300)
+        parts = [of_clusters[:, :, b].sum(axis=2) for b in self.branches]
+        shares = np.maximum(np.stack(parts, axis=2), 1e-300)
         whole = np.ones_like(shares)
         if within == "parent":
-            seen = np.maximum(1.0 - self.shares[:, :, -1], 1e-300)
+            seen = np.maximum(1.0 - of_clusters[:, :, -1], 1e-300)
             for k, above in enumerate(self.parents):
                 whole[:, :, k] = seen if above == NULL else shares[:, :, above]
-        return np.log(np.minimum(shares / whole, 1.0))
+        return np.asarray(np.log(np.minimum(shares / whole, 1.0)))
 
     def _place(self, name: str, group: Any) -> int:
         if group not in self.groups:
@@ -183,12 +189,14 @@ class Composition(Lines):
         return self.groups.index(group)
 
     def _between(
-        self, logs: FloatArray, a: Any, b: Any, conditions: Mapping[Any, Any]
+        self, a: Any, b: Any, conditions: Mapping[Any, Any], within: str | None
     ) -> tuple[Any, Any, FloatArray, tuple[int, int]]:
         """Return the log ratio of means of groups in two conditions, as a sample of such groups.
 
-        In each draw, log shares of the groups of a condition are normal around its mean with one
-        variance for both, and flat priors: the difference of means is a t.
+        Log mean shares of the groups of a condition are normal around its mean with one variance
+        for both, and flat priors: the difference of means is a t. How much groups vary has in it
+        how uncertain the share of each is: so a mean of draws stands for a group, as draws would
+        count that twice, and the variance is at least that of a share.
         """
         a, b = self._two_conditions(a, b, conditions)
         places = [
@@ -204,15 +212,19 @@ class Composition(Lines):
                 shown=f"{sizes[0]} and {sizes[1]} groups",
             )
         degrees = sum(sizes) - 2
-        parts = [logs[:, place] for place in places]
-        means = [part.mean(axis=1) for part in parts]
+        logs = self._log_shares(self.shares.mean(axis=0, keepdims=True), within)[0]
+        parts = [logs[place] for place in places]
+        means = [part.mean(axis=0) for part in parts]
         squares = sum(
-            ((part - mean[:, None]) ** 2).sum(axis=1)
-            for part, mean in zip(parts, means, strict=True)
+            ((part - mean) ** 2).sum(axis=0) for part, mean in zip(parts, means, strict=True)
         )
-        error = np.sqrt(squares / degrees * (1.0 / sizes[0] + 1.0 / sizes[1]))
-        noise = np.random.default_rng(0).standard_t(degrees, size=error.shape)
-        return a, b, means[0] - means[1] + error * noise, sizes
+        everyone = self._log_shares(self.shares[:, places[0] + places[1]], within)
+        ends = np.quantile(everyone, SIXTY_EIGHT, axis=0)
+        least = ((ends[1] - ends[0]) ** 2 / 4.0).mean(axis=0)
+        rng, size = np.random.default_rng(0), (len(self.shares), least.size)
+        variance = np.maximum(squares / rng.chisquare(degrees, size=size), least)
+        error = np.sqrt(variance * (1.0 / sizes[0] + 1.0 / sizes[1]))
+        return a, b, means[0] - means[1] + error * rng.standard_normal(size), sizes
 
     def _two_conditions(self, a: Any, b: Any, conditions: Mapping[Any, Any]) -> tuple[Any, Any]:
         if not isinstance(conditions, Mapping):
@@ -247,7 +259,7 @@ class Contrasts(Lines):
     branches : tuple of str
         Names of the branches.
     log_ratio : float array, shape (draws, branches)
-        Draws of the log ratio of shares.
+        Draws of the log ratio of shares; the table has their medians.
     within : "parent" or None
         Whether shares are of the branch above.
     n_groups : (int, int)
@@ -274,14 +286,14 @@ class Contrasts(Lines):
     def table(self) -> list[dict[str, Any]]:
         """A line for each branch, those with the most evidence first."""
         low, high = np.quantile(self.log_ratio, INTERVAL, axis=0)
-        mean = self.log_ratio.mean(axis=0)
+        middle = np.median(self.log_ratio, axis=0)
         beyond = (np.abs(self.log_ratio) > np.log(RATIO)).mean(axis=0)
         evidence = np.round(np.maximum(self.p_greater, 1 - self.p_greater), 2)
-        order = np.lexsort((-np.abs(mean), -evidence))
+        order = np.lexsort((-np.abs(middle), -evidence))
         return [
             {
                 "branch": self.branches[k],
-                "log_ratio": float(mean[k]),
+                "log_ratio": float(middle[k]),
                 "low": float(low[k]),
                 "high": float(high[k]),
                 "p_greater": float(self.p_greater[k]),
@@ -289,6 +301,11 @@ class Contrasts(Lines):
             }
             for k in order.tolist()
         ]
+
+    def __repr__(self) -> str:
+        """Return what is compared; ``print`` shows the table."""
+        a, b = self.sides
+        return f"Contrasts({a!r} over {b!r}, {len(self.branches)} branches)"
 
     def __str__(self) -> str:
         """Return the table with a line that says what is compared."""
