@@ -17,6 +17,7 @@ RESULTS = (
     "levels",
     "strays",
     "clusters_per_level",
+    "groups",
     "agree",
     "convergence",
     "verdict",

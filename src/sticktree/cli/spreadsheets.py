@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.files import shown_as_text
+from sticktree.files import shown_as_text, write_pieces
+from sticktree.lines import csv_lines
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
@@ -89,8 +90,6 @@ def write_groups(
     estimator.composition_.to_csv(folder / COMPOSITION, safe=safe)
     if conditions is None:
         return [COMPOSITION]
-    from sticktree.posterior.composition import write_lines
-
     lines = []
     sides = sorted(set(conditions.values()))
     for k, a in enumerate(sides[1:], start=1):
@@ -99,5 +98,5 @@ def write_groups(
                 found = estimator.compare(a, b, conditions=conditions, within=within)
                 shared = {"a": a, "b": b, "within": within or "all"}
                 lines += [shared | line for line in found.table]
-    write_lines(folder / CONTRASTS, lines, safe)
+    write_pieces(folder / CONTRASTS, csv_lines(lines, list(lines[0]), safe))
     return [COMPOSITION, CONTRASTS]

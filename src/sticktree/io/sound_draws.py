@@ -227,6 +227,8 @@ def _checked_parameters(
         found[name] = shapes
     if "stick" in found or "rest" in found:
         _check_sticks(arrays, found, trees)
+    if "sums_seated" in found:
+        _check_seated(arrays, found)
     return found, of_chains
 
 
@@ -242,6 +244,17 @@ def _check_sticks(arrays: Arrays, shapes: dict[str, Integers], trees: _Trees) ->
     top = trees.level[trees.above]
     top[trees.first] = -1
     check_sticks(sticks, top, trees.level)
+
+
+def _check_seated(arrays: Arrays, shapes: dict[str, Integers]) -> None:
+    """Check that rows of all groups are those of the leaves."""
+    n, seated = shapes["sums_n"], shapes["sums_seated"]
+    right = n.shape[1] == 1 and seated.shape[1] == 2 and (seated[:, 0] == n[:, 0]).all()
+    right = right and seated[0, 1] > 0 and (seated[:, 1] == seated[0, 1]).all()
+    _needed(right, "sums_seated has other shapes")
+    parts = arrays[f"{VALUES}sums_seated"].reshape(-1, int(seated[0, 1])).sum(axis=1)
+    same = np.array_equal(parts, arrays[f"{VALUES}sums_n"])
+    _needed(same, "rows of groups are not all")
 
 
 class Outlines:
@@ -294,7 +307,8 @@ def check_draws(outline: Outline | None, model: Model, sizes: Sizes) -> None:
     _needed(not absent, f"a draw lacks {', '.join(absent)}")
     _check_shapes(outline, sizes)
     n_sums = sum(name.startswith("sums_") for name in names)
-    _needed(n_sums in (0, 4), "a draw lacks sums of its leaves")
+    wanted = 4 if model.groups is None else 5
+    _needed(n_sums in (0, wanted), "a draw lacks sums of its leaves")
     _needed(n_sums > 0 or outline.labelled, "neither labels nor sums")
     _needed(not sizes["gaps"][0] or "imputed" in names, "a draw lacks imputed")
 
