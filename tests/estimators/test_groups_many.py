@@ -148,6 +148,17 @@ def test_many_rows_switch_by_themselves(monkeypatch):
     assert mixture.composition_.groups == ("a", "b", "c")
 
 
+def test_too_many_groups_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(training, "MOST_GROUPS", 3)
+    x, groups = some_rows()
+    groups = groups.astype(object)
+    groups[:2] = None
+    np.save(tmp_path / "x.npy", x)
+    words = ("groups", "at most 3", "3 groups and 2 rows without one", "gibbs")
+    for table in (x, open_table(tmp_path / "x.npy"), da.from_array(x)):
+        assert_rejected(lambda given=table: DFPMixture(**MANY).fit(given, groups=groups), *words)
+
+
 def test_gibbs_and_parallel_agree():
     x, groups = some_rows()
     settings = {"concentration": 1.0, "depth": 1, "n_warmup": 200, "n_draws": 400}
