@@ -4,8 +4,11 @@ import itertools
 
 import numpy as np
 
+from sticktree.model import Groups
+from sticktree.processes import ParentedRestaurant, ParentedSticks, enumerate_trees
 from sticktree.processes.groups import group_counts
 from sticktree.processes.parents import eldest_first
+from tests.support.grouped import put_sticks
 
 
 def all_seatings(tree, groups, parents):
@@ -37,3 +40,54 @@ def all_seatings(tree, groups, parents):
             for j, (m, r) in edge.items():
                 tables[k, j], routed[k, j] = m, r
         yield tables, routed
+
+
+class ExactParents:
+    """Exact draws of trees and sticks of a few rows, by rejection from the law itself."""
+
+    def __init__(self, alpha, discount, gamma, kappa, groups, model_parents):
+        self.model = Groups(np.array(groups, dtype=np.int32), parents=np.array(model_parents))
+        choices = {"group_concentration": gamma, "discount": discount, "kinship": kappa}
+        self.law = ParentedRestaurant(alpha, parents=model_parents, **choices)
+        self.sticks = ParentedSticks(alpha, parents=model_parents, **choices)
+        self.trees = list(enumerate_trees(len(groups), len(alpha)))
+        self.log_prior = np.array([self.law.log_prob(tree, groups) for tree in self.trees])
+        self.place = {tree: k for k, tree in enumerate(self.trees)}
+        self.groups = groups
+
+    def draw(self, log_likelihood, rng):
+        """Draw a tree from its posterior; return its shares and what is left, of β and parents."""
+        largest = log_likelihood.max()
+        while True:
+            seated = self.law.sample(self.groups, rng)
+            k = self.place[seated.tree.canonical()]
+            if np.log(rng.random()) < log_likelihood[k] - largest:
+                return seated.tree, *self.broken(seated, rng)
+
+    def broken(self, seated, rng):
+        """Draw sticks given tables: shares of parents' nodes, and what is left, (nodes, 1 + P)."""
+        return broken(self.sticks, self.model.line, seated, rng)
+
+
+def broken(sticks, line, seated, rng):
+    """Draw sticks given tables, as shares of the node above and what is left, (nodes, 1 + P)."""
+    tree, members = seated.tree, line.members
+    masses = sticks.redraw(seated, rng)
+    mass = np.vstack([masses.shared.mass, masses.mass[members]]).T
+    left = np.vstack([masses.shared.unbroken / masses.shared.mass, masses.left[members]]).T
+    share = np.ones_like(mass)
+    share[1:] = mass[1:] / mass[tree.parent[1:]]
+    return share, left
+
+
+def put_all_sticks(state, tree, share, rest):
+    """Put the sticks of a full tree into a state whose tree has the same rows in its leaves."""
+    put_sticks(state, tree, share[:, 0], rest[:, 0])
+    theta, theta_rest = np.zeros_like(state.theta), np.zeros_like(state.theta_rest)
+    kept = state.stick.copy(), state.rest.copy()
+    for p in range(state.elder.size):
+        put_sticks(state, tree, share[:, 1 + p], rest[:, 1 + p])
+        theta[:, :, p] = np.log(np.maximum(state.stick, 1e-300))
+        theta_rest[:, :, p] = np.log(np.maximum(state.rest, 1e-300))
+        state.stick[:], state.rest[:] = kept
+    state.theta[:], state.theta_rest[:] = theta, theta_rest

@@ -59,7 +59,8 @@ def predictives(
     zeros = np.zeros_like(data)
     of_row = None if model.groups is None else model.groups.of_row
     scales = np.ones(model.depth + 1)
-    state = empty_state(zeros, model.shape, scales, 1.0, 0.0, model.noise, group=of_row)
+    line = None if model.groups is None else model.groups.line
+    state = empty_state(zeros, model.shape, scales, 1.0, 0.0, model.noise, group=of_row, line=line)
     missing = np.isnan(data)
     for draw in draws:
         completed = data
