@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sticktree.cli.runs import environment
+from sticktree.cli.provenance import environment
 from sticktree.files import atomically
 from sticktree_paper import clusters, purity, table1
 from sticktree_paper.clustering_scores import Comparison

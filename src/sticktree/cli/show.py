@@ -8,19 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command
-from sticktree.cli.runs import (
-    RunFolder,
-    add_output,
-    add_run,
-    add_safe_csv,
-    add_tree,
-    check_file,
-    is_safe,
-    json_text,
-    nodes_table,
-    output_folder,
-    write_text,
-)
+from sticktree.cli.options import add_output, add_run, add_safe_csv, add_tree, is_safe
+from sticktree.cli.output import check_file, json_text, output_folder, write_text
+from sticktree.cli.runs import RunFolder
+from sticktree.cli.spreadsheets import nodes_table
 from sticktree.data.sources.naming import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically

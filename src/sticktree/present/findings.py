@@ -297,6 +297,7 @@ class Findings:
                 for cluster in self.clusters
             ],
             "relevance": [] if self.carrying is None else self.carrying.table,
+            "groups": None if self.fit.training.groups is None else self.fit.group_gain.result(),
             "agree": self.verdict.tone,
             "convergence": self.verdict.text,
             "verdict": [asdict(part) for part in self.verdict.parts],
