@@ -78,6 +78,16 @@ class Groups:
         """How many groups there are."""
         return int(self.of_row.max()) + 1
 
+    def asked(self, number: int | None) -> tuple[int | None, int | None]:
+        """Return a group that rows are predicted for, or None and the place of its parent, if any.
+
+        A number below NULL is of a new group: NULL − 1 − the number of its parent.
+        """
+        if number is None or number >= 0 or self.line is None:
+            return number if number is None or number >= 0 else None, None
+        found = np.flatnonzero(self.line.members == NULL - 1 - number)
+        return None, int(found[0]) if found.size else None
+
     @cached_property
     def line(self) -> Line | None:
         """Who goes by whose sticks, if some group has a parent."""

@@ -21,7 +21,7 @@ from sticktree.engine.shared.factor import least_form
 from sticktree.engine.shared.predictive import rebuild
 from sticktree.engine.shared.seats import settle
 from sticktree.model import Groups, Model
-from sticktree.processes import ParentedRestaurant, ParentedSticks
+from sticktree.processes import ParentedRestaurant
 from tests.engine.own.test_chain import engine_model
 from tests.engine.own.test_twin import model_of
 from tests.support import shared_twin as twin
@@ -52,9 +52,9 @@ def draw_tree(groups, rng, c=None, d=None):
     d = rng.beta(2.0, 5.0) if d is None else d
     choices = {"group_concentration": gamma, "discount": d, "kinship": kappa}
     choices["parents"] = groups.parents
-    seated = ParentedRestaurant(c * SHAPE, **choices).sample(groups.of_row, rng)
-    sticks = ParentedSticks(c * SHAPE, **choices)
-    return gamma, kappa, c, d, seated.tree, *broken(sticks, groups.line, seated, rng)
+    law = ParentedRestaurant(c * SHAPE, **choices)
+    seated = law.sample(groups.of_row, rng)
+    return gamma, kappa, c, d, seated.tree, *broken(law, groups.line, seated, rng)
 
 
 class Shared:
@@ -63,9 +63,7 @@ class Shared:
         self.gaps = np.zeros((self.groups.of_row.size, 2), dtype=bool)
         self.gaps[[1, 4], [0, 1]] = gaps
         priors = PRIORS | {"precision_prior": (3.0, 0.5), "scale_prior": (3.0, 3.0)}
-        self.model = Model(
-            SHAPE, discount=None, covariance_type=form, groups=self.groups, **priors
-        )
+        self.model = Model(SHAPE, discount=None, covariance_type=form, groups=self.groups, **priors)
         shown = np.where(self.gaps, np.nan, rng.standard_normal(self.gaps.shape))
         self.chain = Chain(shown, self.model, rng)
 

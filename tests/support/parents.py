@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from sticktree.model import Groups
-from sticktree.processes import ParentedRestaurant, ParentedSticks, enumerate_trees
+from sticktree.processes import ParentedRestaurant, enumerate_trees
 from sticktree.processes.groups import group_counts
 from sticktree.processes.parents import eldest_first
 from tests.support.grouped import put_sticks
@@ -49,7 +49,6 @@ class ExactParents:
         self.model = Groups(np.array(groups, dtype=np.int32), parents=np.array(model_parents))
         choices = {"group_concentration": gamma, "discount": discount, "kinship": kappa}
         self.law = ParentedRestaurant(alpha, parents=model_parents, **choices)
-        self.sticks = ParentedSticks(alpha, parents=model_parents, **choices)
         self.trees = list(enumerate_trees(len(groups), len(alpha)))
         self.log_prior = np.array([self.law.log_prob(tree, groups) for tree in self.trees])
         self.place = {tree: k for k, tree in enumerate(self.trees)}
@@ -66,28 +65,51 @@ class ExactParents:
 
     def broken(self, seated, rng):
         """Draw sticks given tables: shares of parents' nodes, and what is left, (nodes, 1 + P)."""
-        return broken(self.sticks, self.model.line, seated, rng)
+        return broken(self.law, self.model.line, seated, rng)
 
 
-def broken(sticks, line, seated, rng):
-    """Draw sticks given tables, as shares of the node above and what is left, (nodes, 1 + P)."""
-    tree, members = seated.tree, line.members
-    masses = sticks.redraw(seated, rng)
-    mass = np.vstack([masses.shared.mass, masses.mass[members]]).T
-    left = np.vstack([masses.shared.unbroken / masses.shared.mass, masses.left[members]]).T
-    share = np.ones_like(mass)
-    share[1:] = mass[1:] / mass[tree.parent[1:]]
+def broken(law, line, seated, rng):
+    """Draw sticks given tables: logs of shares of the node above, and of what is left.
+
+    Both of shape (nodes, 1 + P): those of β, then of parents.
+    """
+    tree, customers = seated.tree, seated.customers
+    tables = (seated.tables - seated.routed).sum(axis=1)
+    share = np.zeros((tree.n_nodes, 1 + line.members.size))
+    left = np.zeros_like(share)
+    for w in np.flatnonzero(tree.level < law.depth):
+        children, level = tree.children(int(w)), int(tree.level[w])
+        alpha, gamma = law.concentration.alpha[level], law.group_concentration[level]
+        rest = alpha + law.discount * len(children)
+        logs = [log_dirichlet(np.append(tables[children] - law.discount, rest), rng)]
+        for p, member in enumerate(line.members):
+            base = np.exp(logs[0])
+            if line.elder[p] >= 0:
+                elder = np.exp(logs[1 + line.elder[p]])
+                base = law.kinship * elder + (1.0 - law.kinship) * base
+            logs.append(
+                log_dirichlet(np.append(customers[children, member], 0) + gamma * base, rng)
+            )
+        share[children] = np.array(logs)[:, :-1].T
+        left[w] = np.array(logs)[:, -1]
     return share, left
 
 
+def log_dirichlet(shape, rng):
+    """Draw logs of Dirichlet numbers, which themselves may be too small to write."""
+    shape = np.maximum(shape, 1e-300)
+    logs = np.log(rng.standard_gamma(shape + 1.0)) + np.log1p(-rng.random(shape.size)) / shape
+    return logs - np.logaddexp.reduce(logs)
+
+
 def put_all_sticks(state, tree, share, rest):
-    """Put the sticks of a full tree into a state whose tree has the same rows in its leaves."""
-    put_sticks(state, tree, share[:, 0], rest[:, 0])
+    """Put the logs of sticks of a full tree into a state whose tree has the same leaves."""
     theta, theta_rest = np.zeros_like(state.theta), np.zeros_like(state.theta_rest)
-    kept = state.stick.copy(), state.rest.copy()
     for p in range(state.elder.size):
         put_sticks(state, tree, share[:, 1 + p], rest[:, 1 + p])
-        theta[:, :, p] = np.log(np.maximum(state.stick, 1e-300))
-        theta_rest[:, :, p] = np.log(np.maximum(state.rest, 1e-300))
-        state.stick[:], state.rest[:] = kept
+        theta[:, :, p], theta_rest[:, :, p] = state.stick, state.rest
     state.theta[:], state.theta_rest[:] = theta, theta_rest
+    state.stick[:], state.rest[:] = 1.0, 1.0
+    put_sticks(
+        state, tree, np.maximum(np.exp(share[:, 0]), 1e-290), np.maximum(np.exp(rest[:, 0]), 1e-290)
+    )

@@ -504,6 +504,8 @@ class FittedMixture(Learned):
         if column is not None and column in map(str, getattr(X, "columns", ())):
             X, taken, _ = take_column(X, column)  # noqa: N806
             groups = taken if groups is None else groups
+        if known.parent_column in map(str, getattr(X, "columns", ())):
+            X, _, _ = take_column(X, known.parent_column)  # noqa: N806
         if groups is None:
             return X, None
         return X, known.numbers_of(groups, len(X))

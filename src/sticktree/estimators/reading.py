@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from sticktree.checks import check_not_infinite
 from sticktree.data import Table, read_table
-from sticktree.data.groups import take_column
+from sticktree.data.parents import take_columns
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData, grouped_parallel
@@ -70,7 +70,7 @@ def training_data(
         chunks, array = "a table that is read in chunks", "an array in memory"
         _check_outside(estimator, sample_weight, algorithm, factors, chunks, array)
         return _of_chunks(estimator, X, scaling)
-    X, groups, column = take_column(X, groups)  # noqa: N806
+    X, groups, column = take_columns(X, groups)  # noqa: N806
     names, table = row_names(X), read_rows(estimator, X, reset=last is None)
     wanted = factors if last is None else last.training.factors
     return TrainingData.of_table(

@@ -201,10 +201,13 @@ class Fit(FittedClusters):
             raise AttributeError("there are no groups: fit with fit(X, groups=…)")
         draws = spread(self.posterior.labelled, COMPOSITION_DRAWS)
         labels, n_names, rng = self.cut.labels, len(groups.names), np.random.default_rng(0)
-        shares = group_shares(draws, groups.of_data, n_names, labels, rng)
+        line = None if self.model.groups is None else self.model.groups.line
+        shares = group_shares(draws, groups.of_data, n_names, labels, rng, line)
         some = spread(draws, PARTITION_DRAWS)
         partitions = group_partitions(some, groups.of_data, n_names, rng)
-        return Composition(groups.names, shares, self._cluster_merges(), partitions)
+        names, n_parents = groups.names + groups.parent_names, len(groups.parent_names)
+        merges = self._cluster_merges()
+        return Composition(names, shares, merges, partitions, n_parents, line is not None)
 
     @cached_property
     def group_gain(self) -> GroupGain:

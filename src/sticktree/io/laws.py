@@ -61,6 +61,10 @@ STICKS = {
     "stick": Entry(("nodes", "levels"), "at least 0"),
     "rest": Entry(("nodes", "levels"), "at least 0"),
 }
+OF_PARENTS = {  # logs, of which `check_sticks` looks at those that are used
+    "theta": Entry(("nodes", "levels", "parents"), "any"),
+    "theta_rest": Entry(("nodes", "levels", "parents"), "any"),
+}
 DRAW = {
     # shared noise
     "scales": Entry(("levels and root",), "positive"),
@@ -76,6 +80,8 @@ DRAW = {
     # groups
     "group_concentration": Entry((), "positive"),
     **STICKS,
+    "kinship": Entry((), "positive"),
+    **OF_PARENTS,
 }
 """The parameters of draws."""
 
@@ -107,6 +113,8 @@ CHAIN = {
     "seated": Entry(("nodes", "groups and none"), "at least 0", "i"),
     "gamma": Entry(("one",), "positive"),
     **STICKS,
+    "kappa": Entry(("one",), "positive"),
+    **OF_PARENTS,
     # rows that have left memory
     "stream_number": Entry(("blocks",), "any", "u"),
     "stream_n": Entry(("blocks",), "at least 1", "i"),
@@ -126,6 +134,8 @@ NEEDED = {
 """Parameters without which draws of a model predict nothing, by its noise."""
 NEEDED_OF_GROUPS = ("group_concentration", "stick", "rest")
 """Those that are needed besides if rows belong to groups."""
+NEEDED_OF_PARENTS = ("kinship", "theta", "theta_rest")
+"""Those that are needed besides if groups have parents."""
 
 
 def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) -> Sizes:
@@ -145,6 +155,7 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
     second: tuple[int, ...] = (0,)
     if model.leaf_noise == "own":
         second = (n_columns, n_columns) if own_full else (n_columns,)
+    line = None if model.groups is None else model.groups.line
     others = n_columns * (n_columns + 1) // 2 if len(second) == 2 else second[0]
     return {
         "rows": (n_rows,),
@@ -159,6 +170,7 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
         "other sums": (others,),
         "gaps": (n_gaps,),
         "groups and none": (0 if model.groups is None else model.groups.number + 1,),
+        "parents": (0 if line is None else line.elder.size,),
         "one": (1,),
         "two": (2,),
         "three": (3,),
@@ -208,6 +220,11 @@ def check_sticks(arrays: Arrays, top: npt.NDArray[Any], level: npt.NDArray[Any])
         most = arrays[name].max(initial=0.0, where=where)
         if not (least > 0 and most < 1.0 + 1e-6):
             raise ValueError(f"{name} has entries from {least} to {most}, which must be shares")
+    for name, where in (("theta", used["stick"]), ("theta_rest", used["rest"])):
+        if name in arrays:
+            logs = arrays[name][where]
+            if not (np.isfinite(logs).all() and (logs < 1e-6).all()):
+                raise ValueError(f"{name} has entries that are not logs of shares")
 
 
 def check_shape(name: str, shape: tuple[int, ...], entry: Entry, sizes: Sizes) -> None:

@@ -31,19 +31,25 @@ class Composition:
     Attributes
     ----------
     groups : tuple
-        Names of the groups.
+        Names of the groups, and then of parents that have no rows of their own.
     shares : float array, shape (draws, groups, clusters + 1)
         Of each cluster in each group, and last what is not seen yet; they sum to 1.
     tree : Tree
         The clusters as data of a tree: its nodes are the branches.
     partitions : int array, shape (draws, groups)
         Draws of which groups have the same shares.
+    n_parents : int
+        How many of ``groups`` are parents without rows.
+    lean : bool
+        Whether groups have parents.
     """
 
     groups: tuple[Any, ...]
     shares: FloatArray
     tree: Tree
     partitions: IntArray
+    n_parents: int = 0
+    lean: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -141,7 +147,7 @@ class Composition:
 
     def similarity(self) -> FloatArray:
         """Return the posterior mean of the overlap of shares, Σ min, of each two groups."""
-        shares = self.shares
+        shares = self.shares[:, : len(self.groups) - self.n_parents]
         return np.asarray(
             np.mean([np.minimum(one[:, None], one[None]).sum(axis=2) for one in shares], axis=0)
         )
@@ -175,6 +181,14 @@ class Composition:
             if first == second:
                 raise ParameterError("b", b, f"another group than a, {a!r}")
             ratio, rows = logs[:, first] - logs[:, second], (1, 1)
+        elif self.lean:
+            raise ParameterError(
+                "conditions",
+                conditions,
+                "None where groups have parents: groups lean on theirs, and vary less than they do",
+                "fit the conditions as parents=, and name two of them: compare(a, b)",
+                shown="a dict",
+            )
         else:
             a, b, ratio, rows = self._between(logs, a, b, conditions)
         return Contrasts((a, b), tuple(self.names), ratio, within, rows, conditions is not None)

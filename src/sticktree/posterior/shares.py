@@ -17,6 +17,7 @@ from scipy.special import gammaln
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.draw import Draw
+from sticktree.model import Line
 from sticktree.tree import NULL
 
 SWEEPS = 3  # over the groups, of which the last is kept
@@ -29,16 +30,18 @@ def group_shares(
     n_groups: int,
     labels: IntArray,
     rng: np.random.Generator,
+    line: Line | None = None,
 ) -> FloatArray:
     """Draw the shares of clusters in groups, shape (draws, groups, clusters + 1).
 
     The last is what is not seen yet. ``labels`` are the clusters of the data; groups beyond
-    ``n_groups`` are left out.
+    ``n_groups`` are left out. With parents, ``line``, those that have no rows follow.
     """
     n_clusters = int(labels.max()) + 1
-    out = np.empty((len(draws), n_groups, n_clusters + 1))
+    n_parents = 0 if line is None else int((line.members > group.max()).sum())
+    out = np.empty((len(draws), n_groups + n_parents, n_clusters + 1))
     for k, draw in enumerate(draws):
-        mass = leaf_shares(draw, group, n_groups, rng)
+        mass = leaf_shares(draw, group, n_groups, rng, line)
         within = np.zeros((draw.parent.size, n_clusters))
         np.add.at(within, (draw.leaf, labels), 1.0)
         size = within.sum(axis=1)
@@ -65,6 +68,9 @@ class Points:
     seated: FloatArray  # (nodes, groups)
     above: npt.NDArray[np.int64]  # the node, at or below each point, that has its rows
     gamma: float
+    theta: FloatArray  # (entries, parents) logs of their sticks
+    theta_left: FloatArray  # (points, parents) logs of what is left of them
+    kappa: float
 
     @classmethod
     def of(cls, draw: Draw, group: IntArray, n_groups: int) -> Points:
@@ -85,6 +91,7 @@ class Points:
                 levels.append(at)
                 point.append(known.setdefault(key, len(known)))
         where = np.array(list(known), dtype=np.int64)
+        related = "theta" in draw.parameters
         return cls(
             node,
             [at == level[parent[k]] for k, at in zip(node, levels, strict=True)],
@@ -94,26 +101,60 @@ class Points:
             seated[:, :n_groups],
             where[:, 0],
             float(draw.parameters["group_concentration"]),
+            draw.parameters["theta"][node, levels] if related else np.empty((len(node), 0)),
+            (
+                draw.parameters["theta_rest"][where[:, 0], where[:, 1]]
+                if related
+                else np.empty((len(where), 0))
+            ),
+            float(draw.parameters["kinship"]) if related else 0.0,
         )
 
+    def base(self, j: int, line: Line | None) -> FloatArray:
+        """Return γ times the base of a group at every stick and, last, at what is left."""
+        shared = np.concatenate([self.beta, self.left])
+        if line is None or line.above[j] == NULL:
+            return self.gamma * shared
+        own = np.exp(self.of_parent(int(line.above[j])))
+        return np.asarray(self.gamma * (self.kappa * own + (1.0 - self.kappa) * shared))
 
-def leaf_shares(draw: Draw, group: IntArray, n_groups: int, rng: np.random.Generator) -> FloatArray:
-    """Draw the mass of every node in each group given the rows and shared sticks of a draw.
+    def of_parent(self, p: int) -> FloatArray:
+        """Return the logs of all sticks of a parent and, last, of what is left."""
+        return np.concatenate([self.theta[:, p], self.theta_left[:, p]])
+
+
+def leaf_shares(
+    draw: Draw,
+    group: IntArray,
+    n_groups: int,
+    rng: np.random.Generator,
+    line: Line | None = None,
+) -> FloatArray:
+    """Draw the mass of every node in each group given the rows and the sticks of a draw.
 
     Of shape (groups, nodes). At a point of the tree, sticks of a group are
-    Dirichlet(n_1 + γβ_1, …, n_K + γβ_K, γβ_new). Edges may skip levels: every level has a point.
+    Dirichlet(n_1 + γβ_1, …, n_K + γβ_K, γβ_new), with its base in the place of β if it has a
+    parent. A draw has those of groups that are parents; such that have no rows follow the others.
+    Edges may skip levels: every level has a point.
     """
     points, parent = Points.of(draw, group, n_groups), draw.parent
     n_points = points.left.size
-    shape = points.seated[points.node].T + points.gamma * points.beta
-    left = np.broadcast_to(points.gamma * points.left, (n_groups, n_points))
-    logs = _log_gammas(np.concatenate([shape, left], axis=1), rng)
+    shape = np.array([points.base(j, line) for j in range(n_groups)])
+    shape[:, : len(points.node)] += points.seated[points.node].T
+    logs = _log_gammas(shape, rng)
+    if line is not None:
+        for p, member in enumerate(line.members.tolist()):
+            if member < n_groups:
+                logs[member] = points.of_parent(p)
+        others = [p for p, member in enumerate(line.members) if member > group.max()]
+        others.sort(key=lambda p: int(line.members[p]))
+        logs = np.vstack([logs, *(points.of_parent(p) for p in others)])
     everyone = np.concatenate([points.point, np.arange(n_points)])
     order = np.argsort(everyone, kind="stable")
     starts = np.searchsorted(everyone[order], np.arange(n_points))
     total = np.logaddexp.reduceat(logs[:, order], starts, axis=1)
     share = np.exp(logs[:, : len(points.node)] - total[:, points.point])
-    mass = np.ones((n_groups, parent.size))
+    mass = np.ones((len(logs), parent.size))
     for entry, k in enumerate(points.node):  # parents come before their children
         if points.starts[entry]:
             mass[:, k] = mass[:, parent[k]]
@@ -128,7 +169,7 @@ def group_partitions(
 
     The prior is a Chinese restaurant with a small concentration, `APART`: where rows tell little,
     groups are alike. A group joins s with weight n_s Π (γβ_k + n_sk)_{n_jk}/(γ + n_s)_{n_j}, over
-    all points, given γ and β of the draw.
+    all points, given γ and β of the draw; parents are left aside.
     """
     out = np.empty((len(draws), n_groups), dtype=np.int32)
     for k, draw in enumerate(draws):

@@ -124,9 +124,7 @@ class ParentedSticks(ParentedLaw):
         none = np.zeros((everyone.n_nodes, self.n_groups), dtype=np.int32)
         return ParentedTree(everyone, group, self.parents, none, none)
 
-    def _below(
-        self, masses: ParentedMasses, w: int, rng: np.random.Generator
-    ) -> ParentedFranchise:
+    def _below(self, masses: ParentedMasses, w: int, rng: np.random.Generator) -> ParentedFranchise:
         """Return the franchise of what is left unbroken at a node."""
         tree = masses.shared.tree
         level = int(tree.level[w])

@@ -274,9 +274,7 @@ class ParentedRestaurant(ParentedLaw):
             total += self._log_node(int(pruned.level[w]), counts[children], given)
         return float(total)
 
-    def _log_node(
-        self, level: int, n: IntArray, given: tuple[IntArray, IntArray] | None
-    ) -> float:
+    def _log_node(self, level: int, n: IntArray, given: tuple[IntArray, IntArray] | None) -> float:
         """Return the log factor of a node whose children have ``n[k, j]`` data of each group."""
         alpha, d = float(self.concentration.alpha[level]), self.discount
         gamma = float(self.group_concentration[level])

@@ -101,9 +101,7 @@ class ParentedFranchise:
         if not sum(served):
             return self._make(node)
         weights = [many - d for many in served]
-        chosen = self._choose(
-            [*children, NULL], [*weights, self.alpha[level] + d * len(children)]
-        )
+        chosen = self._choose([*children, NULL], [*weights, self.alpha[level] + d * len(children)])
         return self._make(node) if chosen == NULL else chosen
 
     def _choose(self, nodes: list[int], weights: Sequence[float]) -> int:

@@ -24,7 +24,7 @@ FORESTS = {
     "days": ((0, 1, 1, 2), (-1, 0, 1)),
 }
 GAMMA, KAPPA, DEPTH = 0.8, 0.7, 3
-N_DRAWS = 1_500
+N_DRAWS = 1_000
 FIXED = (False, (1.0, 1.0), False, (1.0, 1.0), False, False, 10.0, False)
 
 

@@ -28,7 +28,6 @@ from sticktree.engine.common.groups import (
     top_of,
 )
 from sticktree.engine.common.kin import (
-    KinTables,
     draw_kin_sticks,
     draw_kin_tables,
     draw_kinship,

@@ -270,9 +270,7 @@ def _log_parents_split(
 
 
 @linked
-def _log_piece(
-    state: GroupedState, joint: FloatArray, own: FloatArray, share: FloatArray
-) -> float:
+def _log_piece(state: GroupedState, joint: FloatArray, own: FloatArray, share: FloatArray) -> float:
     """Return the log ratio of densities of the sticks of parents to one child, with 1/b each."""
     value = 0.0
     for p in range(state.elder.size):

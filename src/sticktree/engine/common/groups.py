@@ -190,9 +190,7 @@ def break_off(state: GroupedState, node: int, shares: FloatArray) -> None:
 
 
 @linked
-def put_shares(
-    state: GroupedState, node: int, above: int, level: int, shares: FloatArray
-) -> None:
+def put_shares(state: GroupedState, node: int, above: int, level: int, shares: FloatArray) -> None:
     """Let shares be the sticks of an only child and what is left beside.
 
     The point is at or above the node ``above``.

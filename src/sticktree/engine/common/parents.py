@@ -249,7 +249,9 @@ def expected_customers(
 
 
 @linked
-def pieces(stick: FloatArray, shares: FloatArray, p: int, first: FloatArray, rest: FloatArray) -> None:
+def pieces(
+    stick: FloatArray, shares: FloatArray, p: int, first: FloatArray, rest: FloatArray
+) -> None:
     """Write entry p of both pieces of a stick that is broken in shares."""
     if p == 0:
         first[0], rest[0] = max(stick[0] * shares[0], LEAST), max(stick[0] * shares[1], LEAST)
@@ -360,7 +362,9 @@ def break_for_row(
 
 
 @linked
-def joined_sticks(state: ParentedState, first: int, second: int, level: int) -> tuple[FloatArray, FloatArray]:
+def joined_sticks(
+    state: ParentedState, first: int, second: int, level: int
+) -> tuple[FloatArray, FloatArray]:
     """Return the stick of a leaf, or of two siblings together, as a vector, and their shares."""
     stick, shares = np.empty(1 + state.elder.size), np.full(2 + 2 * state.elder.size, LOG_HALF)
     fill_stick(state, first, level, stick)

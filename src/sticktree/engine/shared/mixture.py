@@ -305,7 +305,7 @@ def _log_seats_without(state: State, node: int, level: int) -> float:
 
 @linked
 def _log_given_back(state: State, node: int, leaf: int) -> float:
-    """Return the change of the log weight of new branches where a lone leaf gives its stick back."""
+    """Return the change of the log weight of new branches where a leaf gives its stick back."""
     level = state.nodes[node].level
     rest, stick = state.rest[node, level], state.stick[leaf, level]
     if not has_parents(state):
