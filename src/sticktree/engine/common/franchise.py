@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.common.groups import (
-    LEAST,
     GroupedState,
     last_level,
     log_stick_density,
@@ -36,7 +35,7 @@ from sticktree.engine.common.kin import (
 )
 from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, ROOT, Index, TreeState
 from sticktree.engine.common.logarithms import log_ascent
-from sticktree.engine.common.parents import has_parents, is_direct
+from sticktree.engine.common.parents import LEAST, has_parents, is_direct
 from sticktree.engine.common.random import RandomState, log_gamma_number, share_of_two, uniform
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.jit import jit, linked

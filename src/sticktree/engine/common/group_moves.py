@@ -25,7 +25,6 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.groups import (
-    LEAST,
     GroupedState,
     break_off,
     last_level,
@@ -35,6 +34,7 @@ from sticktree.engine.common.groups import (
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index
 from sticktree.engine.common.logarithms import log_ascent
 from sticktree.engine.common.parents import (
+    LEAST,
     both_pieces,
     draw_parent_shares,
     expected_customers,

@@ -23,10 +23,11 @@ from sticktree.engine.common.group_moves import (
     log_group_split,
     log_shared_split,
 )
-from sticktree.engine.common.groups import LEAST, GroupedState, is_grouped, log_stick_density
+from sticktree.engine.common.groups import GroupedState, is_grouped, log_stick_density
 from sticktree.engine.common.links import DISCOUNT, Index
 from sticktree.engine.common.logarithms import log_ascent
 from sticktree.engine.common.parents import (
+    LEAST,
     has_parents,
     is_direct,
     log_parent_shares,
