@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.files import shown_as_text
+from sticktree.files import shown_as_text, write_pieces
+from sticktree.lines import csv_lines
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
@@ -90,15 +91,13 @@ def write_groups(
     pairs = _compared(estimator, conditions)
     if not pairs:
         return [COMPOSITION]
-    from sticktree.posterior.composition import write_lines
-
     lines = []
     for a, b in pairs:
         for within in (None, "parent"):
             found = estimator.compare(a, b, conditions=conditions, within=within)
             shared = {"a": a, "b": b, "within": within or "all"}
             lines += [shared | line for line in found.table]
-    write_lines(folder / CONTRASTS, lines, safe)
+    write_pieces(folder / CONTRASTS, csv_lines(lines, list(lines[0]), safe))
     return [COMPOSITION, CONTRASTS]
 
 

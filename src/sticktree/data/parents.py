@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sticktree.checks import IntArray
 from sticktree.data.groups import (
     RowGroups,
+    in_order,
     labels_of,
     plain_name,
     read_groups,
@@ -136,7 +137,8 @@ def _parents_of(
         raise ParameterError("parents", kin.parents, expected, shown=f"{unknown[0]!r}")
     if not any(name in above for name in found.names):
         raise ParameterError("parents", kin.parents, "a parent of some group", shown="none at all")
-    names = tuple(dict.fromkeys(v for v in above.values() if v not in found.names))
+    others = {name for name in above.values() if name not in found.names}
+    names = tuple(sorted(others, key=in_order))
     place = {name: k for k, name in enumerate(found.names)}
     place |= {name: n_groups + k for k, name in enumerate(names)}
     parents = np.full(n_groups + len(names), NULL, dtype=np.int32)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,8 +13,7 @@ from scipy.spatial.distance import squareform
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.errors import ParameterError
-from sticktree.files import csv_pieces, write_pieces
-from sticktree.optional import optional
+from sticktree.lines import Lines, aligned
 from sticktree.tree import NULL, Tree
 
 INTERVAL = (0.03, 0.97)  # 94 %
@@ -25,7 +22,7 @@ ALIKE = 0.5  # probability above which groups are in one cluster
 
 
 @dataclass(frozen=True, eq=False)
-class Composition:
+class Composition(Lines):
     """The shares of branches in groups.
 
     Attributes
@@ -104,6 +101,8 @@ class Composition:
         """Posterior mean of the share of each group on branches that no row is on."""
         return np.asarray(self.shares[:, :, -1].mean(axis=0))
 
+    fields = ("group", "branch", "share", "low", "high")
+
     @property
     def table(self) -> list[dict[str, Any]]:
         """A line for each group and branch, and one for what is not seen."""
@@ -118,18 +117,6 @@ class Composition:
             lines.append(_line(group, "unseen", *share))
         return lines
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas data frame."""
-        return optional("pandas", extra="frames", asker="to_frame").DataFrame(self.table)
-
-    def to_csv(self, path: str | os.PathLike[str], *, safe: bool = True) -> None:
-        """Write the table to a file.
-
-        Unless ``safe`` is False, text that a spreadsheet would compute, such as ``=1+1``, has an
-        apostrophe in front.
-        """
-        write_lines(path, self.table, safe)
-
     def __str__(self) -> str:
         """Return the shares of clusters, in percent."""
         low, high = self.interval
@@ -141,7 +128,7 @@ class Composition:
                 for k in range(self.n_clusters)
             ]
             lines.append([str(group), *cells, f"{100 * self.unseen[j]:.1f}"])
-        return "share of each cluster in percent (94 % interval)\n" + _aligned(lines)
+        return "share of each cluster in percent (94 % interval)\n" + aligned(lines)
 
     # ---- groups against each other ---------------------------------------------------------------
 
@@ -264,7 +251,7 @@ class Composition:
 
 
 @dataclass(frozen=True, eq=False)
-class Contrasts:
+class Contrasts(Lines):
     """By how much the shares of branches differ between two groups, or two conditions.
 
     Attributes
@@ -295,6 +282,8 @@ class Contrasts:
         """Posterior probability that the first has the larger share, of each branch."""
         return np.asarray((self.log_ratio > 0).mean(axis=0))
 
+    fields = ("branch", "log_ratio", "low", "high", "p_greater", "p_beyond")
+
     @property
     def table(self) -> list[dict[str, Any]]:
         """A line for each branch, those with the most evidence first."""
@@ -315,18 +304,6 @@ class Contrasts:
             for k in order.tolist()
         ]
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas data frame."""
-        return optional("pandas", extra="frames", asker="to_frame").DataFrame(self.table)
-
-    def to_csv(self, path: str | os.PathLike[str], *, safe: bool = True) -> None:
-        """Write the table to a file.
-
-        Unless ``safe`` is False, text that a spreadsheet would compute, such as ``=1+1``, has an
-        apostrophe in front.
-        """
-        write_lines(path, self.table, safe)
-
     def __str__(self) -> str:
         """Return the table with a line that says what is compared."""
         a, b = self.sides
@@ -346,27 +323,8 @@ class Contrasts:
         said = f"ratio of the {what} of each branch, {a} over {b}"
         if self.of_conditions:
             said += f" ({self.n_groups[0]} and {self.n_groups[1]} groups, which vary)"
-        return f"{said}\n{_aligned(lines)}"
+        return f"{said}\n{aligned(lines)}"
 
 
 def _line(group: Any, branch: str, share: float, low: float, high: float) -> dict[str, Any]:
     return {"group": group, "branch": branch, "share": share, "low": low, "high": high}
-
-
-def write_lines(
-    path: str | os.PathLike[str], lines: Sequence[Mapping[str, Any]], safe: bool = True
-) -> None:
-    """Write lines of a table to a CSV file."""
-    columns = {name: [line[name] for line in lines] for name in lines[0]}
-    write_pieces(Path(path), csv_pieces(columns, safe))
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-
-    def padded() -> Iterator[str]:
-        for first, *others in lines:
-            cells = [cell.rjust(w) for cell, w in zip(others, widths[1:], strict=True)]
-            yield "  ".join([first.ljust(widths[0]), *cells])
-
-    return "\n".join(padded())
