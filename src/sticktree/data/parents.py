@@ -21,7 +21,7 @@ from sticktree.data.groups import (
 from sticktree.errors import ParameterError
 from sticktree.tree.arrays import NULL
 
-MOST_PARENTS = 200  # whose sticks are kept at every node
+MOST_PARENTS = 100  # whose sticks every draw keeps at all nodes
 
 
 @dataclass(frozen=True, eq=False)

@@ -207,7 +207,8 @@ class Fit(FittedClusters):
         partitions = group_partitions(some, groups.of_data, n_names, rng)
         names, n_parents = groups.names + groups.parent_names, len(groups.parent_names)
         merges = self._cluster_merges()
-        return Composition(names, shares, merges, partitions, n_parents, line is not None)
+        kin = n_parents, line is not None, groups.in_order
+        return Composition(names, shares, merges, partitions, *kin)
 
     @cached_property
     def group_gain(self) -> GroupGain:

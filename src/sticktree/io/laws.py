@@ -39,11 +39,14 @@ class Entry(NamedTuple):
         What its entries must be.
     kind : str
         The letter of its type: f for floats, i for signed and u for unsigned integers.
+    bytes : int
+        How many an entry has at least.
     """
 
     axes: tuple[str, ...] | None
     law: Law = "finite"
     kind: str = "f"
+    bytes: int = 8
 
 
 SUMS = {
@@ -81,7 +84,7 @@ DRAW = {
     "group_concentration": Entry((), "positive"),
     **STICKS,
     "kinship": Entry((), "positive"),
-    **OF_PARENTS,
+    **{name: entry._replace(bytes=4) for name, entry in OF_PARENTS.items()},
 }
 """The parameters of draws."""
 
@@ -188,7 +191,7 @@ def check_law(name: str, array: npt.NDArray[Any], table: Mapping[str, Entry]) ->
     """Raise if the entries of an array are not what they must be; of an unknown one, finite."""
     entry = table.get(name)
     kinds = "fiub" if entry is None else {"i": "i", "u": "u", "f": "f", "V": "V"}[entry.kind]
-    if array.dtype.kind not in kinds or (entry is not None and array.dtype.itemsize < 8):
+    if array.dtype.kind not in kinds or (entry is not None and array.dtype.itemsize < entry.bytes):
         raise ValueError(f"{name} holds numbers of type {array.dtype}")
     law = "finite" if entry is None else entry.law
     if law == "any" or array.size == 0:

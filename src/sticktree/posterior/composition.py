@@ -39,6 +39,8 @@ class Composition(Lines):
         How many of ``groups`` are parents without rows.
     lean : bool
         Whether groups have parents.
+    in_order : bool
+        Whether groups are times that follow one another.
     """
 
     groups: tuple[Any, ...]
@@ -47,6 +49,7 @@ class Composition(Lines):
     partitions: IntArray
     n_parents: int = 0
     lean: bool = False
+    in_order: bool = False
 
     @property
     def n_clusters(self) -> int:
@@ -130,6 +133,15 @@ class Composition(Lines):
             lines.append([str(group), *cells, f"{100 * self.unseen[j]:.1f}"])
         return "share of each cluster in percent (94 % interval)\n" + aligned(lines)
 
+    def order(self) -> IntArray:
+        """Return the groups as they are shown: those that are alike together, parents last.
+
+        Times stay in their order.
+        """
+        if self.in_order:
+            return np.arange(len(self.groups), dtype=np.int32)
+        return np.argsort(self.labels(), kind="stable").astype(np.int32)
+
     # ---- groups against each other ---------------------------------------------------------------
 
     def similarity(self) -> FloatArray:
@@ -143,14 +155,16 @@ class Composition(Lines):
         """Return clusters of groups: those are together that probably have the same shares.
 
         The share of draws in which two groups do is clustered by average linkage, and cut at one
-        half.
+        half. Parents without rows are clusters of their own.
         """
         same = self.partitions[:, :, None] == self.partitions[:, None]
         alike = same.mean(axis=0)
         distance = squareform(1.0 - alike, checks=False)
         found = fcluster(linkage(distance, "average"), 1.0 - ALIKE, "distance")
         order = {label: k for k, label in enumerate(dict.fromkeys(found.tolist()))}
-        return np.array([order[label] for label in found.tolist()], dtype=np.int32)
+        last = len(order) + np.arange(self.n_parents)
+        of_groups = [order[label] for label in found.tolist()]
+        return np.concatenate([of_groups, last]).astype(np.int32)
 
     def compare(
         self,

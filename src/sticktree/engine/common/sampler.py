@@ -80,10 +80,10 @@ class Sampler:
             "rest": self.state.rest[order],
         }
         if self.related:
-            found |= {
+            found |= {  # logs of shares, and many of them: single precision will do
                 "kinship": np.asarray(self.state.kappa[0]),
-                "theta": self.state.theta[order],
-                "theta_rest": self.state.theta_rest[order],
+                "theta": self.state.theta[order].astype(np.float32),
+                "theta_rest": self.state.theta_rest[order].astype(np.float32),
             }
         return found
 
