@@ -15,7 +15,7 @@ from sticktree.data import Columns, Table
 from sticktree.data.factoring import check_number, factors_pay, find_factors
 from sticktree.data.factors import Factored, Factors
 from sticktree.data.groups import RowGroups
-from sticktree.data.parents import read_kin
+from sticktree.data.parents import Kin, kin_parallel, read_kin
 from sticktree.data.scaling import Scaling
 from sticktree.errors import ParameterError
 from sticktree.model import Column
@@ -188,6 +188,8 @@ class TrainingData:
         found = None
         if groups is not None:
             found = read_kin(groups, len(table.values), rows, group_column)
+        if isinstance(groups, Kin) and found is not None and parallel:
+            raise kin_parallel(groups, algorithm, len(rows))
         if found is not None and parallel:
             raise grouped_parallel(algorithm, len(rows))
         whole = np.array_equal(rows, np.arange(len(table.values)))

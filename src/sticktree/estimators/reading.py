@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from sticktree.checks import check_not_infinite
 from sticktree.data import Table, read_table
-from sticktree.data.parents import take_columns
+from sticktree.data.parents import Kin, kin_parallel, take_columns
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData, grouped_parallel
@@ -60,6 +60,8 @@ def training_data(
     ``factors`` is the parameter of the estimator, checked.
     """
     scaling = None if last is None else last.training.scaling
+    if isinstance(groups, Kin) and (is_dask(X) or isinstance(X, ChunkedTable)):
+        raise kin_parallel(groups, "parallel", X.shape[0] if is_dask(X) else len(X))
     if groups is not None and (is_dask(X) or isinstance(X, ChunkedTable)):
         raise grouped_parallel("parallel", len(X) if isinstance(X, ChunkedTable) else X.shape[0])
     if is_dask(X):
