@@ -12,9 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import sticktree
 from sticktree import DFPMixture
 from sticktree.data.groups import GroupsWarning
-from sticktree.posterior.shares import leaf_shares
 from tests.support.checks import assert_rejected
-from tests.support.statistics import assert_mean
 
 QUICK = {
     "covariance_type": "full",
@@ -37,18 +35,32 @@ def rows():
     return np.concatenate(x)[:, None], groups, np.where(groups < "d", "no", "yes")
 
 
-@pytest.fixture(scope="module", params=["shared", "own"])
-def patients(request):
+FITTED = {}
+
+
+def fitted(noise, kind):
+    """Return a fit of patients with their conditions, or of days; each is made once."""
     x, groups, treated = rows()
-    form = OWN if request.param == "own" else {}
-    return DFPMixture(**QUICK | form).fit(x, groups=groups, parents=treated)
+    if (noise, kind) not in FITTED:
+        mixture = DFPMixture(**QUICK | (OWN if noise == "own" else {}))
+        kin = {"groups": groups, "parents": treated} if kind == "patients" else {"times": groups}
+        FITTED[noise, kind] = mixture.fit(x, **kin)
+    return FITTED[noise, kind]
 
 
-@pytest.fixture(scope="module", params=["shared", "own"])
+@pytest.fixture(params=["shared", "own"])
+def patients(request):
+    return fitted(request.param, "patients")
+
+
+@pytest.fixture(params=["shared", "own"])
 def days(request):
-    x, groups, _ = rows()
-    form = OWN if request.param == "own" else {}
-    return DFPMixture(**QUICK | form).fit(x, times=groups)
+    return fitted(request.param, "days")
+
+
+@pytest.fixture(params=["shared patients", "own patients", "shared days", "own days"])
+def any_fit(request):
+    return fitted(*request.param.split())
 
 
 def test_parents_are_in_the_composition_and_compared(patients):
@@ -57,75 +69,100 @@ def test_parents_are_in_the_composition_and_compared(patients):
     np.testing.assert_allclose(found.shares.sum(axis=2), 1.0, atol=1e-9)
     low = int(patients.predict([[0.0]])[0])
     assert found.mean[6, low] > 0.6 > 0.4 > found.mean[7, low]
-    contrast = {line["branch"]: line for line in patients.compare("yes", "no").table}
-    assert contrast[str(low)]["p_greater"] < 0.05
+    few, many = found.shares[:, 6, low].std(), found.shares[:, :3, low].mean(axis=1).std()
+    assert few > many  # how patients vary is in it
+    contrasts = patients.compare("yes", "no")
+    assert (contrasts.n_groups, contrasts.of_conditions) == ((3, 3), True)
+    assert {line["branch"]: line for line in contrasts.table}[str(low)]["p_greater"] < 0.05
     assert patients.group_similarity_.shape == (6, 6)
     assert patients.group_labels_.shape == (6,)
+    assert found.order()[-2:].tolist() == [6, 7]
     assert "kinship" in patients.posterior_.draws[0].traced
 
 
 def test_times_are_in_order_and_compared(days):
     found = days.composition_
     assert found.groups == tuple("abcdef")
+    assert found.order().tolist() == list(range(6))
     low = int(days.predict([[0.0]])[0])
     assert found.mean[2, low] > found.mean[3, low] + 0.3
     contrast = {line["branch"]: line for line in days.compare("d", "c").table}
     assert contrast[str(low)]["p_greater"] < 0.05
 
 
-@pytest.mark.parametrize("fit", ["patients", "days"])
-def test_sticks_of_groups_have_the_mean_by_which_rows_are_predicted(fit, request):
-    """E θ_j(f) is the probability that the next row of group j goes to leaf f."""
-    fitted, rng = request.getfixturevalue(fit), np.random.default_rng(1)
-    draw, groups = fitted.posterior_.draws[-1], fitted.fit_.training.groups
-    line = fitted.fit_.model.groups.line
-    masses = np.array([leaf_shares(draw, groups.of_data, 6, rng, line) for _ in range(600)])
-    numbered = fitted.posterior_.predictive.draws[-1]
-
-    def weights(asked):
-        (each,) = replace(fitted.posterior_.predictive.of_group(asked), draws=[numbered]).each()
-        weight = each.mixture.weight if hasattr(each, "mixture") else each.weight
-        leaf = each.level == fitted.fit_.model.depth
-        return each.node[leaf], weight[leaf]
-
-    for j in (0, 4):
-        node, weight = weights(j)
-        if np.ptp(masses[:, j, node], axis=0).max() == 0:  # a day has its sticks in the draw
-            np.testing.assert_allclose(masses[0, j, node], weight, rtol=1e-5)
-        else:
-            assert_mean(masses[:, j, node], weight)
-    if fit == "patients":  # of a new group: κ of its parent, 1 − κ of all, level by level
-        node, weight = weights(int(groups.numbers_of(["yes"], 1)[0]))
-        _, of_none = weights(None)
-        of_parent, kappa = masses[0, 7, node], float(draw.parameters["kinship"])
-        assert not np.allclose(weight, of_none)
-        assert (weight >= kappa**3 * of_parent - 1e-12).all()
+def weights_by_hand(mixture, draw, asked):
+    """Return the probability of every leaf for the next row, down the path to it."""
+    groups = mixture.fit_.model.groups
+    line, parent, level = groups.line, draw.parent.astype(int), draw.level.astype(int)
+    gamma, kappa = float(draw.parameters["group_concentration"]), float(draw.parameters["kinship"])
+    group, place = groups.asked(asked)
+    if group is not None:
+        place = line.above[group]
+    direct = group is not None and line.direct[group] == 1
+    n = np.zeros(parent.size)
+    if group is not None and not direct:
+        np.add.at(n, draw.leaf[groups.of_row == group], 1)
+        for k in range(parent.size - 1, 0, -1):
+            n[parent[k]] += n[k]
+    out = np.ones(parent.size)
+    for k in range(1, parent.size):
+        out[k] = out[parent[k]]
+        for at in range(level[parent[k]], level[k]):
+            whole = n[parent[k]] if at == level[parent[k]] else n[k]
+            base = float(draw.parameters["stick"][k, at])
+            if place is not None and place >= 0:
+                own = float(np.exp(draw.parameters["theta"][k, at, place]))
+                base = own if direct else kappa * own + (1 - kappa) * base
+            out[k] *= base if direct else (n[k] + gamma * base) / (whole + gamma)
+    return out
 
 
-@pytest.mark.parametrize("group", ["a", "yes", "g", None])
-@pytest.mark.parametrize("fit", ["patients", "days"])
-def test_densities_of_known_and_new_groups_integrate_to_one(fit, group, request):
-    fitted, grid = request.getfixturevalue(fit), np.linspace(-25.0, 35.0, 1201)
+@pytest.mark.parametrize("name", ["a", "e", "f", "yes", "cc", "g", "A"])
+def test_rows_of_known_and_new_groups_go_by_the_sticks_of_the_draw(any_fit, name):
+    asked = int(any_fit.fit_.training.groups.numbers_of([name], 1)[0])
+    asked = None if asked == -1 else asked
+    draw = any_fit.posterior_.draws[-1]
+    predictive = any_fit.posterior_.predictive.of_group(asked)
+    (each,) = replace(predictive, draws=[predictive.draws[-1]]).each()
+    weight = each.mixture.weight if hasattr(each, "mixture") else each.weight
+    leaf = each.level == any_fit.fit_.model.depth
+    expected = weights_by_hand(any_fit, draw, asked)[each.node[leaf]]
+    np.testing.assert_allclose(weight[leaf], expected, rtol=1e-6)
+    assert weight.sum() == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("group", ["a", "yes", None])
+def test_densities_of_known_and_new_groups_integrate_to_one(any_fit, group):
+    grid = np.linspace(-25.0, 35.0, 1201)
     groups = None if group is None else [group] * grid.size
-    density = np.exp(fitted.score_samples(grid[:, None], groups=groups))
+    density = np.exp(any_fit.score_samples(grid[:, None], groups=groups))
     assert np.trapezoid(density, grid) == pytest.approx(1.0, abs=2e-3)
 
 
-def test_new_groups_are_predicted_by_their_parent(patients, days):
+def test_new_groups_are_predicted_by_their_parent(patients):
     no, new, yes = (patients.score_samples([[0.0]], groups=[g])[0] for g in ("no", "never", "yes"))
     assert yes < new < no
+
+
+def test_times_to_come_are_predicted_by_the_last_before(days):
     early, late = (days.score_samples([[0.0]], groups=[g])[0] for g in ("cc", "g"))
     assert late < early
     assert days.score_samples([[0.0]], groups=["A"])[0] == days.score_samples([[0.0]])[0]
 
 
-def test_leaving_one_out_says_whether_groups_matter(patients, days):
-    for fitted in (patients, days):
-        assert np.isfinite(fitted.loo_.pointwise).all()
-        assert fitted.groups_matter().total > 5
+def test_leaving_one_out_says_whether_groups_matter(any_fit):
+    assert np.isfinite(any_fit.loo().pointwise).all()
+    assert any_fit.groups_matter().total > 5
 
 
-def test_a_saved_fit_answers_the_same_and_goes_on_alike(patients, tmp_path):
+def test_the_page_has_parents_and_times(any_fit, tmp_path):
+    sticktree.write_report(tmp_path / "page.html", any_fit)
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.count('<th scope="row" class="name">') >= len(any_fit.composition_.groups)
+
+
+def test_a_saved_fit_answers_the_same_and_goes_on_alike(tmp_path):
+    patients = fitted("shared", "patients")
     x, groups, treated = rows()
     sticktree.save(patients, tmp_path / "it.sticktree")
     again = sticktree.load(tmp_path / "it.sticktree")
@@ -191,7 +228,7 @@ def test_parents_that_no_group_shares_and_rows_without_a_group():
     some[1] = "alone"
     mixture = DFPMixture(**QUICK | {"n_warmup": 5, "n_draws": 5})
     mixture.fit(x, groups=some, parents=treated)
-    assert mixture.composition_.groups == (*"abc", "alone", *"def", "no", "yes")
+    assert mixture.composition_.groups == ("a", "alone", *"bcdef", "no", "yes")
     times = np.arange(len(x), dtype=float) // 10
     times[::7] = np.nan
     mixture = DFPMixture(**QUICK | {"n_warmup": 5, "n_draws": 5}).fit(x, times=times)
@@ -266,7 +303,12 @@ def test_too_many_times_are_refused():
     )
 
 
-def test_conditions_of_groups_that_lean_on_parents_are_refused(patients):
-    assert_rejected(
-        lambda: patients.compare(conditions={"a": 1, "b": 1, "c": 2}), "conditions", "parents"
-    )
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda m: m.compare("yes", "a"), ("b", "'a'", "parents 'no', 'yes'")),
+        (lambda m: m.compare("yes", "yes"), ("b", "another parent")),
+    ],
+)
+def test_bad_questions_are_named(call, words):
+    assert_rejected(lambda: call(fitted("shared", "patients")), *words)

@@ -106,8 +106,6 @@ def _compared(estimator: DFPMixture, conditions: Mapping[str, str] | None) -> li
     groups = estimator.fit_.training.groups
     if groups is not None and groups.in_order:
         return list(zip(groups.names[1:], groups.names[:-1], strict=True))
-    if conditions is not None:
-        sides: list[Any] = sorted(set(conditions.values()))
-    else:
-        sides = [] if groups is None else list(groups.parent_names)
+    found = conditions or estimator.composition_.as_conditions()
+    sides: list[Any] = sorted(set(found.values())) if found else []
     return [(a, b) for k, a in enumerate(sides[1:], start=1) for b in sides[:k]]

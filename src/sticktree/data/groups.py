@@ -66,6 +66,23 @@ class RowGroups:
         before = [k for k, name in enumerate(self.names) if in_order(name) < in_order(label)]
         return NULL - 1 - before[-1] if before else NULL
 
+    def descent(self) -> dict[Any, tuple[int, ...]]:
+        """Return the groups below each parent that has no rows of its own."""
+        found: dict[Any, tuple[int, ...]] = {}
+        if self.parents is None:
+            return found
+        first = int(self.of_data.max()) + 1
+        for k, name in enumerate(self.parent_names):
+            below = [j for j in range(len(self.names)) if self._is_below(j, first + k)]
+            found[name] = tuple(below)
+        return found
+
+    def _is_below(self, group: int, parent: int) -> bool:
+        assert self.parents is not None
+        while group not in (NULL, parent):
+            group = int(self.parents[group])
+        return group == parent
+
     def of_some(self, data: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray | None]:
         """Return groups of some of the data, numbered without gaps, and their parents."""
         kept, numbers = np.unique(self.of_data[data], return_inverse=True)

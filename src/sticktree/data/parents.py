@@ -141,6 +141,8 @@ def _parents_of(
     else:
         above = _by_rows(kin, found, n_rows)
     above = {key: value for key, value in above.items() if value is not None}
+    gone = set(labels_of(kin.groups, n_rows, "groups")) - set(found.names)  # of rows that count 0
+    above = {key: value for key, value in above.items() if key not in gone}
     known = set(found.names) | set(above.values())
     unknown = [key for key in above if key not in known]
     if unknown:

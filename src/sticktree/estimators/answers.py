@@ -17,7 +17,7 @@ from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
 from sticktree.inference.compiling import compile_for_answers
 from sticktree.inference.runner import seed_sequence
 from sticktree.model import Model
-from sticktree.posterior.composition import Contrasts
+from sticktree.posterior.composition import Composition, Contrasts
 from sticktree.posterior.group_gain import GroupGain
 from sticktree.posterior.loo import LeaveOneOut
 from sticktree.posterior.markers import Markers
@@ -217,21 +217,26 @@ class FittedMixture(Learned):
         *,
         conditions: Any = None,
         within: Literal["parent"] | None = None,
+        n_clusters: int | None = None,
     ) -> Contrasts:
         """Return for every branch by how much its share differs between groups or conditions.
 
         Parameters
         ----------
         a, b : object
-            Names of two groups; with ``conditions`` those of two conditions, which may be left out
-            if there are no others.
+            Names of two groups, or of two parents of groups; with ``conditions`` those of two
+            conditions, which may be left out if there are no others.
         conditions : dict or None, default=None
             The condition of each group, ``{group: condition}``. Groups are then a sample of all
             that could have been in a condition: how much they vary counts, as the number of rows in
             them does not make them more. A group that is left out, or is None, does not count.
+            Parents are compared in the same way, as conditions of the groups below them.
         within : {"parent"} or None, default=None
             "parent" compares the shares of a branch in the one above it: a branch that grows does
             not make its cousins shrink.
+        n_clusters : int or None, default=None
+            Into how many clusters the tree is cut, to compare smaller branches or larger ones; None
+            is those of ``labels_``.
 
         Returns
         -------
@@ -253,7 +258,24 @@ class FittedMixture(Learned):
         [False, True]
         """
         check_is_fitted(self)
-        return self.fit_.composition.compare(a, b, conditions, within)
+        return self.composition(n_clusters).compare(a, b, conditions, within)
+
+    def composition(self, n_clusters: int | None = None) -> Composition:
+        """Return the share of every branch in each group, of a given number of clusters.
+
+        Shares rest on the rows of the group itself: shares of all groups together count as half a
+        row for each branch.
+
+        Parameters
+        ----------
+        n_clusters : int or None, default=None
+            For the clusters of :meth:`cluster`, so many; None is for ``labels_``, as
+            ``composition_``.
+        """
+        check_is_fitted(self)
+        if n_clusters is None:
+            return self.fit_.composition
+        return self.fit_.composition_of(n_clusters)
 
     def groups_matter(self) -> GroupGain:
         """Return whether groups matter: by how much the group of a row helps to predict it.

@@ -44,6 +44,7 @@ OF_OTHER_CLUSTERS = ("labels", "confidence", "level")  # in files from before th
 OF_OTHER_CLUSTERS = ("labels", "confidence", "level")  # in files from before there was a cut
 PURE, LEAST_APART = 0.95, 10  # share of one group, and rows, of a cluster that is of it alone
 COMPOSITION_DRAWS = 400  # that the shares of groups are drawn from
+FEWEST_SHARES = 1000  # drawn of each group, several times from each draw if need be
 PARTITION_DRAWS = 60  # that clusters of groups are drawn from
 GAIN_DRAWS, FEWEST_GAIN_DRAWS = 200, 30  # that say whether groups matter
 GAIN_ROWS = 4_000_000  # whose densities say so, over all draws: some seconds
@@ -196,19 +197,22 @@ class Fit(FittedClusters):
     @cached_property
     def composition(self) -> Composition:
         """The shares of every cluster in each group, draw by draw."""
+        return self.composition_of(None)
+
+    def composition_of(self, n_clusters: int | None) -> Composition:
+        """Return the shares of so many clusters; None is those of the fit."""
         groups = self.training.groups
         if groups is None:
             raise AttributeError("there are no groups: fit with fit(X, groups=…)")
         draws = spread(self.posterior.labelled, COMPOSITION_DRAWS)
-        labels, n_names, rng = self.cut.labels, len(groups.names), np.random.default_rng(0)
-        line = None if self.model.groups is None else self.model.groups.line
-        shares = group_shares(draws, groups.of_data, n_names, labels, rng, line)
+        labels, n_names = self.cut_into(n_clusters).labels, len(groups.names)
+        rng, times = np.random.default_rng(0), -(-FEWEST_SHARES // max(len(draws), 1))
+        shares = group_shares(draws, groups.of_data, n_names, labels, rng, times)
         some = spread(draws, PARTITION_DRAWS)
-        partitions = group_partitions(some, groups.of_data, n_names, rng)
-        names, n_parents = groups.names + groups.parent_names, len(groups.parent_names)
-        merges = self._cluster_merges()
-        kin = n_parents, line is not None, groups.in_order
-        return Composition(names, shares, merges, partitions, *kin)
+        partitions = group_partitions(some, groups.of_data, n_names, labels, rng)
+        merges, descent = self._cluster_merges(labels), groups.descent()
+        found = Composition(groups.names, shares, merges, partitions, in_order=groups.in_order)
+        return found.with_parents(descent, rng) if descent else found
 
     @cached_property
     def group_gain(self) -> GroupGain:
@@ -238,9 +242,9 @@ class Fit(FittedClusters):
         pure = (table.max(axis=1) >= PURE * sizes) & (usual[top] < 0.5) & (sizes >= LEAST_APART)
         return float(sizes[pure].sum() / sizes.sum())
 
-    def _cluster_merges(self) -> Tree:
+    def _cluster_merges(self, labels: IntArray) -> Tree:
         """Return the cluster tree with one datum for each cluster, the one most surely in it."""
-        labels, sure = self.cut.labels, self.walk.confidence(self.cut.labels)
+        sure = self.walk.confidence(labels)
         order = np.lexsort((-sure, labels))
         first = order[np.unique(labels[order], return_index=True)[1]]
         tree = self.whole_cluster_tree

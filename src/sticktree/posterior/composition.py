@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -17,6 +17,7 @@ from sticktree.lines import Lines, aligned
 from sticktree.tree import NULL, Tree
 
 INTERVAL = (0.03, 0.97)  # 94 %
+SIXTY_EIGHT = (0.16, 0.84)  # %, two standard deviations apart where draws are normal
 RATIO = 1.2  # of shares, that matters
 ALIKE = 0.5  # probability above which groups are in one cluster
 
@@ -35,10 +36,8 @@ class Composition(Lines):
         The clusters as data of a tree: its nodes are the branches.
     partitions : int array, shape (draws, groups)
         Draws of which groups have the same shares.
-    n_parents : int
-        How many of ``groups`` are parents without rows.
-    lean : bool
-        Whether groups have parents.
+    descent : dict
+        The places of the groups below each parent that has no rows of its own.
     in_order : bool
         Whether groups are times that follow one another.
     """
@@ -47,9 +46,28 @@ class Composition(Lines):
     shares: FloatArray
     tree: Tree
     partitions: IntArray
-    n_parents: int = 0
-    lean: bool = False
+    descent: Mapping[Any, tuple[int, ...]] = field(default_factory=dict)
     in_order: bool = False
+
+    @property
+    def n_parents(self) -> int:
+        """How many of ``groups`` are parents without rows; these come last."""
+        return len(self.descent)
+
+    def with_parents(
+        self, descent: Mapping[Any, tuple[int, ...]], rng: np.random.Generator
+    ) -> Composition:
+        """Return the same with parents: in every draw a mean of groups below, weighted at random.
+
+        Weights are Dirichlet(1, …, 1), the Bayesian bootstrap: groups are a sample of those that a
+        parent could have, and how they vary is in its interval.
+        """
+        parts = [self.shares]
+        for below in descent.values():
+            weight = rng.dirichlet(np.ones(len(below)), size=len(self.shares))
+            parts.append(np.einsum("dj,djk->dk", weight, self.shares[:, list(below)])[:, None])
+        names, shares = (*self.groups, *descent), np.concatenate(parts, axis=1)
+        return replace(self, groups=names, shares=shares, descent=descent)
 
     @property
     def n_clusters(self) -> int:
@@ -176,33 +194,47 @@ class Composition(Lines):
         """Return by how much shares differ; see :meth:`sticktree.DFPMixture.compare`."""
         if within not in (None, "parent"):
             raise ParameterError("within", within, '"parent" or None')
-        logs = self._log_shares(within)
+        if conditions is None and (a in self.descent or b in self.descent):
+            conditions = self._of_parents(a, b)
         if conditions is None:
+            logs = self._log_shares(self.shares, within)
             first, second = self._place("a", a), self._place("b", b)
             if first == second:
                 raise ParameterError("b", b, f"another group than a, {a!r}")
             ratio, rows = logs[:, first] - logs[:, second], (1, 1)
-        elif self.lean:
-            raise ParameterError(
-                "conditions",
-                conditions,
-                "None where groups have parents: groups lean on theirs, and vary less than they do",
-                "fit the conditions as parents=, and name two of them: compare(a, b)",
-                shown="a dict",
-            )
         else:
-            a, b, ratio, rows = self._between(logs, a, b, conditions)
+            a, b, ratio, rows = self._between(a, b, conditions, within)
         return Contrasts((a, b), tuple(self.names), ratio, within, rows, conditions is not None)
 
-    def _log_shares(self, within: str | None) -> FloatArray:
+    def _log_shares(self, of_clusters: FloatArray, within: str | None) -> FloatArray:
         """Return the log share of each branch, of all or of the branch above it."""
-        shares = np.maximum(self.of_branches(), 1e-300)
+        parts = [of_clusters[:, :, b].sum(axis=2) for b in self.branches]
+        shares = np.maximum(np.stack(parts, axis=2), 1e-300)
         whole = np.ones_like(shares)
         if within == "parent":
-            seen = np.maximum(1.0 - self.shares[:, :, -1], 1e-300)
+            seen = np.maximum(1.0 - of_clusters[:, :, -1], 1e-300)
             for k, above in enumerate(self.parents):
                 whole[:, :, k] = seen if above == NULL else shares[:, :, above]
-        return np.log(np.minimum(shares / whole, 1.0))
+        return np.asarray(np.log(np.minimum(shares / whole, 1.0)))
+
+    def as_conditions(self) -> dict[Any, Any] | None:
+        """Return parents as conditions of groups, if these can be compared as such; else None."""
+        sizes = sorted(map(len, self.descent.values()))
+        everyone = [j for below in self.descent.values() for j in below]
+        if len(sizes) < 2 or sum(sizes[:2]) < 3 or len(set(everyone)) < len(everyone):
+            return None
+        return {self.groups[j]: name for name, below in self.descent.items() for j in below}
+
+    def _of_parents(self, a: Any, b: Any) -> dict[Any, Any]:
+        """Return two parents as conditions of the groups below them."""
+        for name, side in (("a", a), ("b", b)):
+            if side not in self.descent:
+                known = ", ".join(map(repr, self.descent))
+                raise ParameterError(name, side, f"one of the parents {known}, as the other is one")
+        if a == b or set(self.descent[a]) & set(self.descent[b]):
+            expected = f"another parent than a, {a!r}, and neither above nor below it"
+            raise ParameterError("b", b, expected)
+        return {self.groups[j]: side for side in (a, b) for j in self.descent[side]}
 
     def _place(self, name: str, group: Any) -> int:
         if group not in self.groups:
@@ -211,12 +243,14 @@ class Composition(Lines):
         return self.groups.index(group)
 
     def _between(
-        self, logs: FloatArray, a: Any, b: Any, conditions: Mapping[Any, Any]
+        self, a: Any, b: Any, conditions: Mapping[Any, Any], within: str | None
     ) -> tuple[Any, Any, FloatArray, tuple[int, int]]:
         """Return the log ratio of means of groups in two conditions, as a sample of such groups.
 
-        In each draw, log shares of the groups of a condition are normal around its mean with one
-        variance for both, and flat priors: the difference of means is a t.
+        Log mean shares of the groups of a condition are normal around its mean with one variance
+        for both, and flat priors: the difference of means is a t. How much groups vary has in it
+        how uncertain the share of each is: so a mean of draws stands for a group, as draws would
+        count that twice, and the variance is at least that of a share.
         """
         a, b = self._two_conditions(a, b, conditions)
         places = [
@@ -232,15 +266,19 @@ class Composition(Lines):
                 shown=f"{sizes[0]} and {sizes[1]} groups",
             )
         degrees = sum(sizes) - 2
-        parts = [logs[:, place] for place in places]
-        means = [part.mean(axis=1) for part in parts]
+        logs = self._log_shares(self.shares.mean(axis=0, keepdims=True), within)[0]
+        parts = [logs[place] for place in places]
+        means = [part.mean(axis=0) for part in parts]
         squares = sum(
-            ((part - mean[:, None]) ** 2).sum(axis=1)
-            for part, mean in zip(parts, means, strict=True)
+            ((part - mean) ** 2).sum(axis=0) for part, mean in zip(parts, means, strict=True)
         )
-        error = np.sqrt(squares / degrees * (1.0 / sizes[0] + 1.0 / sizes[1]))
-        noise = np.random.default_rng(0).standard_t(degrees, size=error.shape)
-        return a, b, means[0] - means[1] + error * noise, sizes
+        everyone = self._log_shares(self.shares[:, places[0] + places[1]], within)
+        ends = np.quantile(everyone, SIXTY_EIGHT, axis=0)
+        least = ((ends[1] - ends[0]) ** 2 / 4.0).mean(axis=0)
+        rng, size = np.random.default_rng(0), (len(self.shares), least.size)
+        variance = np.maximum(squares / rng.chisquare(degrees, size=size), least)
+        error = np.sqrt(variance * (1.0 / sizes[0] + 1.0 / sizes[1]))
+        return a, b, means[0] - means[1] + error * rng.standard_normal(size), sizes
 
     def _two_conditions(self, a: Any, b: Any, conditions: Mapping[Any, Any]) -> tuple[Any, Any]:
         if not isinstance(conditions, Mapping):
@@ -275,7 +313,7 @@ class Contrasts(Lines):
     branches : tuple of str
         Names of the branches.
     log_ratio : float array, shape (draws, branches)
-        Draws of the log ratio of shares.
+        Draws of the log ratio of shares; the table has their medians.
     within : "parent" or None
         Whether shares are of the branch above.
     n_groups : (int, int)
@@ -302,14 +340,14 @@ class Contrasts(Lines):
     def table(self) -> list[dict[str, Any]]:
         """A line for each branch, those with the most evidence first."""
         low, high = np.quantile(self.log_ratio, INTERVAL, axis=0)
-        mean = self.log_ratio.mean(axis=0)
+        middle = np.median(self.log_ratio, axis=0)
         beyond = (np.abs(self.log_ratio) > np.log(RATIO)).mean(axis=0)
         evidence = np.round(np.maximum(self.p_greater, 1 - self.p_greater), 2)
-        order = np.lexsort((-np.abs(mean), -evidence))
+        order = np.lexsort((-np.abs(middle), -evidence))
         return [
             {
                 "branch": self.branches[k],
-                "log_ratio": float(mean[k]),
+                "log_ratio": float(middle[k]),
                 "low": float(low[k]),
                 "high": float(high[k]),
                 "p_greater": float(self.p_greater[k]),
