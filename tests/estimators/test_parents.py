@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import sticktree
 from sticktree import DFPMixture
 from sticktree.data.groups import GroupsWarning
+from sticktree.report import write_report
 from tests.support.checks import assert_rejected
 
 QUICK = {
@@ -156,7 +157,7 @@ def test_leaving_one_out_says_whether_groups_matter(any_fit):
 
 
 def test_the_page_has_parents_and_times(any_fit, tmp_path):
-    sticktree.write_report(tmp_path / "page.html", any_fit)
+    write_report(tmp_path / "page.html", any_fit)
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.count('<th scope="row" class="name">') >= len(any_fit.composition_.groups)
 

@@ -279,7 +279,8 @@ def _ratio(value: float) -> str:
 
 def _farthest(composition: Composition) -> list[list[str]]:
     """Return for each branch the groups with the largest and the smallest share, and how sure."""
-    largest, smallest = composition.mean.argmax(axis=0), composition.mean.argmin(axis=0)
+    mean = composition.mean[: len(composition.groups) - composition.n_parents]
+    largest, smallest = mean.argmax(axis=0), mean.argmin(axis=0)
     found = []
     for k, branch in enumerate(composition.names):
         first, second = composition.groups[largest[k]], composition.groups[smallest[k]]
