@@ -26,6 +26,7 @@ from sticktree.tree import NULL, Tree
 
 OF_GROUPS = ("seated", "stick", "rest", "gamma")  # arrays of the state that groups add, and
 OF_PARENTS = ("theta", "theta_rest", "kappa")  # those that parents of groups add
+NOTHING = -1e30  # log of a share that is as good as 0
 
 Snapshot = Mapping[str, npt.NDArray[Any]]
 
@@ -82,8 +83,8 @@ class Sampler:
         if self.related:
             found |= {  # logs of shares, and many of them: single precision will do
                 "kinship": np.asarray(self.state.kappa[0]),
-                "theta": self.state.theta[order].astype(np.float32),
-                "theta_rest": self.state.theta_rest[order].astype(np.float32),
+                "theta": np.maximum(self.state.theta[order], NOTHING).astype(np.float32),
+                "theta_rest": np.maximum(self.state.theta_rest[order], NOTHING).astype(np.float32),
             }
         return found
 
