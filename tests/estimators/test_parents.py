@@ -309,6 +309,7 @@ def test_too_many_times_are_refused():
     [
         (lambda m: m.compare("yes", "a"), ("b", "'a'", "parents 'no', 'yes'")),
         (lambda m: m.compare("yes", "yes"), ("b", "another parent")),
+        (lambda m: m.partial_fit([[0.0]]), ("partial_fit", "parents of groups")),
     ],
 )
 def test_bad_questions_are_named(call, words):

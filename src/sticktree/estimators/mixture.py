@@ -425,6 +425,7 @@ class DFPMixture(FittedMixture):
         (300, 100)
         """
         if hasattr(self, "fit_"):
+            _check_no_parents(self.fit_)
             if self.fit_.training.groups is not None:
                 raise ValueError(
                     "partial_fit goes on without groups only: fit all rows again with groups="
@@ -525,6 +526,14 @@ def _concluded(fit: Fit, plan: Plan) -> Fit:
     if fit.diagnosis.verdict().agreement == "disagree":
         warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
     return fit
+
+
+def _check_no_parents(last: Fit) -> None:
+    groups = last.training.groups
+    if groups is not None and groups.parents is not None:
+        raise ValueError(
+            "partial_fit goes on without parents of groups and times only: fit all rows again"
+        )
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:

@@ -54,6 +54,7 @@ SUMS = {
     "sums_seen": Entry(("leaves", "columns"), "at least 0"),
     "sums_total": Entry(("leaves", "columns")),
     "sums_second": Entry(("leaves", "second")),
+    "sums_seated": Entry(("leaves", "groups"), "at least 0", "i"),
 }
 OF_LEVELS = {
     "variance": Entry(("levels", "coordinates"), "positive"),
@@ -160,6 +161,7 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
         second = (n_columns, n_columns) if own_full else (n_columns,)
     line = None if model.groups is None else model.groups.line
     others = n_columns * (n_columns + 1) // 2 if len(second) == 2 else second[0]
+    n_groups = 0 if model.groups is None else model.groups.number
     return {
         "rows": (n_rows,),
         "columns": (n_columns,),
@@ -172,7 +174,8 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
         "second": second,
         "other sums": (others,),
         "gaps": (n_gaps,),
-        "groups and none": (0 if model.groups is None else model.groups.number + 1,),
+        "groups": (n_groups,),
+        "groups and none": (n_groups + 1 if n_groups else 0,),
         "parents": (0 if line is None else line.elder.size,),
         "one": (1,),
         "two": (2,),

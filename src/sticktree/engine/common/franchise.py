@@ -33,7 +33,16 @@ from sticktree.engine.common.kin import (
     kin_by_size,
     log_kin,
 )
-from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, ROOT, Index, TreeState
+from sticktree.engine.common.links import (
+    ALIVE,
+    DISCOUNT,
+    FACTOR,
+    MADE,
+    ROOT,
+    Index,
+    TreeState,
+    list_nodes,
+)
 from sticktree.engine.common.logarithms import log_ascent
 from sticktree.engine.common.parents import LEAST, has_parents, is_direct
 from sticktree.engine.common.random import RandomState, log_gamma_number, share_of_two, uniform
@@ -284,6 +293,24 @@ def count_groups(state: GroupedState) -> None:
             node = state.nodes[node].parent
 
 
+@jit
+def take_groups(state: GroupedState, leaves: Index, seated: npt.NDArray[np.int64]) -> None:
+    """Give each leaf the numbers of its rows of each group; all nodes above follow."""
+    list_nodes(state)
+    n_groups = seated.shape[1]
+    for k in range(state.sizes[ALIVE]):
+        for j in range(state.seated.shape[1]):
+            state.seated[state.order[k], j] = 0
+    for k in range(leaves.size):
+        for j in range(n_groups):
+            state.seated[leaves[k], j] = seated[k, j]
+    for k in range(state.sizes[ALIVE] - 1, 0, -1):
+        node = state.order[k]
+        above = state.nodes[node].parent
+        for j in range(n_groups):
+            state.seated[above, j] += state.seated[node, j]
+
+
 def divide_sticks(state: GroupedState) -> None:
     """Let all shared sticks be what is expected of them where every datum has its own table."""
     d, alpha, depth = state.scalars[DISCOUNT], state.levels["alpha"], last_level(state)
@@ -328,5 +355,9 @@ def load_groups(
         state.theta_rest[:made] = parameters["theta_rest"]
         state.kappa[0] = parameters["kinship"]
         state.above[-1] = NULL if parent is None else parent
-    count_groups(state)
+    if "sums_seated" in parameters:  # of leaves in the order of their numbers
+        leaves = np.flatnonzero(state.nodes["level"][:made] == last_level(state))
+        take_groups(state, leaves, parameters["sums_seated"])
+    else:
+        count_groups(state)
     state.present[0] = state.seated.shape[1] - 1 if group is None else group
