@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,6 +139,9 @@ def test_files_and_dask_have_the_draws_of_memory(tmp_path):
     lazy = DFPMixture(**short).fit(da.from_array(x, chunks=(50, 1)), groups=groups)
     assert_same_draws(expected, lazy)
     assert lazy.composition_.groups == ("a", "b", "c")
+    assert_rejected(lambda: lazy.score_samples(da.from_array(x), groups=groups), "groups", "column")
+    frames = dd.from_pandas(frame, npartitions=2)
+    np.testing.assert_allclose(named.score_samples(frames).compute(), named.score_samples(table))
 
 
 def test_many_rows_switch_by_themselves(monkeypatch):

@@ -19,6 +19,7 @@ from sticktree.io.laws import (
     DRAW,
     NEEDED,
     NEEDED_OF_GROUPS,
+    NEEDED_OF_PARENTS,
     Arrays,
     Entry,
     Sizes,
@@ -240,7 +241,17 @@ def _check_sticks(arrays: Arrays, shapes: dict[str, Integers], trees: _Trees) ->
         right = right and (shapes[name][:, 0] == trees.sizes).all()
         right = right and (shapes[name][:, 1] == deepest).all()
         _needed(right, f"{name} has other shapes")
-    sticks = {name: arrays[f"{VALUES}{name}"].reshape(-1, deepest) for name in ("stick", "rest")}
+    sticks: dict[str, npt.NDArray[Any]] = {
+        name: arrays[f"{VALUES}{name}"].reshape(-1, deepest) for name in ("stick", "rest")
+    }
+    for name in ("theta", "theta_rest"):  # if groups have parents
+        if name not in shapes:
+            continue
+        right = shapes[name].shape[1] == 3 and (shapes[name][:, 0] == trees.sizes).all()
+        right = right and (shapes[name][:, 1:] == (deepest, shapes[name][0, 2])).all()
+        _needed(right and shapes[name][0, 2] > 0, f"{name} has other shapes")
+        width = int(shapes[name][0, 2])
+        sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, deepest, width)
     top = trees.level[trees.above]
     top[trees.first] = -1
     check_sticks(sticks, top, trees.level)
@@ -303,6 +314,8 @@ def check_draws(outline: Outline | None, model: Model, sizes: Sizes) -> None:
         _needed(outline.branching, "a node has a single child")
     names = outline.names
     needed = NEEDED[model.leaf_noise] + NEEDED_OF_GROUPS * (model.groups is not None)
+    if model.groups is not None and model.groups.line is not None:
+        needed += NEEDED_OF_PARENTS
     absent = [name for name in needed if name not in names]
     _needed(not absent, f"a draw lacks {', '.join(absent)}")
     _check_shapes(outline, sizes)
