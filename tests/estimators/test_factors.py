@@ -292,6 +292,24 @@ def test_very_few_rows_of_many_columns_are_fitted(n_rows):
     assert np.isfinite(mixture.score_samples(x)).all()
 
 
+@pytest.mark.parametrize("n_rows", [2, 12])
+def test_where_no_column_varies_there_are_no_factors(n_rows):
+    x = np.repeat(np.random.default_rng(0).normal(size=(1, 60)), n_rows, axis=0)
+    mixture = quietly(DFPMixture(**QUICK | {"n_warmup": 5, "n_draws": 5}), x)
+    assert mixture.factors_ is None
+    assert mixture.n_clusters_ == 1
+    assert np.isfinite(mixture.score_samples(x)).all()
+    with pytest.raises(ParameterError, match="at most the number of columns that are not constant"):
+        DFPMixture(**QUICK, factors=1).fit(x)
+
+
+def test_columns_that_are_all_the_same_are_one_factor():
+    x = np.repeat(np.random.default_rng(0).normal(size=(20, 1)), 200, axis=1)
+    mixture = quietly(DFPMixture(**QUICK | {"n_warmup": 5, "n_draws": 5}), x)
+    assert mixture.n_factors_ == 1
+    assert np.isfinite(mixture.score_samples(x)).all()
+
+
 def test_constant_repeated_and_empty_columns():
     x, y = classes_in(60, 100, 40)
     ugly = np.column_stack([x, np.full(60, 3.0), x[:, :1], x[:, :1]])
