@@ -194,21 +194,20 @@ def wide_digits(quick: bool = False) -> Iterator[Row]:
 
 # ---- time and memory -----------------------------------------------------------------------------
 
-SIZES = {
+Fit = tuple[tuple[int, ...], Target, Target | None]
+SIZES: dict[str, Fit] = {
     "1,000×2,000": ((1_000, 2_000, 40, 5, 8), Target(60, "s"), None),
     "10,000×50": ((10_000, 50, 20, 2, 8), Target(90, "s"), None),
     "100×20,000": ((100, 20_000, 100, 5, 4), Target(120, "s"), Target(2_000, "MB")),
 }
 """Arguments of `among_factors`, and what a fit may take."""
-SMALL = {"60×150": ((60, 150, 20, 2, 3), Target(60, "s"), Target(2_000, "MB"))}
+SMALL: dict[str, Fit] = {"60×150": ((60, 150, 20, 2, 3), Target(60, "s"), Target(2_000, "MB"))}
 
 
 def fit_of(size: str, quick: bool = False) -> Iterator[Row]:
     """Yield seconds by the clock and of processors, and memory, of one fit in its own process."""
-    if quick:
-        ((size, (arguments, limit, memory)),) = SMALL.items()
-    else:
-        arguments, limit, memory = SIZES[size]
+    size = next(iter(SMALL)) if quick else size
+    arguments, limit, memory = (SMALL | SIZES)[size]
     asked = (list(arguments), limit.limit, quick)
     found = from_fresh_process("benchmarks.wide", "fitted", *asked)
     seconds, processor, megabytes, agreement, k = found
