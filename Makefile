@@ -8,7 +8,7 @@ else
 BIN := $(VENV)/bin
 endif
 
-.PHONY: demo test lint types unit compiled kernels fuzz load bench bench-scale bench-clusters bench-wide wheel test-wheel paper docs test-floors clean
+.PHONY: demo test lint types unit compiled kernels fuzz load bench bench-scale bench-clusters bench-wide wheel test-wheel paper docs docs-fast test-floors clean
 
 demo: $(VENV)/.plot ## look at random trees, in the terminal and as figures
 	$(BIN)/sticktree demo
@@ -70,6 +70,10 @@ paper: $(VENV)/.paper ## the paper's tables and figures, beside every peer, in p
 
 docs: $(VENV)/.docs ## the documentation, in docs/_build/html; a warning is an error
 	MPLBACKEND=agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# Links, formulas, docstrings and pages are checked; examples of the gallery are not run.
+docs-fast: $(VENV)/.docs ## the documentation without its examples, in a minute; a warning is an error
+	STICKTREE_DOCS=fast $(BIN)/python -m sphinx -q -W --keep-going -j 2 -b html docs docs/_build/fast
 
 test-floors: ## the tests with the oldest dependencies that pyproject.toml admits
 	$(PYTHON) -m venv $(VENV)-floors

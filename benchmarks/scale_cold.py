@@ -143,10 +143,10 @@ def megabytes_of(n_rows: int, summaries: bool) -> float:
 
 def megabytes(n_rows: int, summaries: bool) -> float:
     """Fit and return the peak memory of this process."""
-    import sticktree.fit
+    import sticktree.fit.result
     from sticktree import DFPMixture
 
-    sticktree.fit.AT_ONCE = 0  # as it is where rows are very many
+    sticktree.fit.result.AT_ONCE = 0  # as it is where rows are very many
     mixture = DFPMixture(
         covariance_type="spherical",
         leaf_noise="shared",

@@ -11,7 +11,9 @@ from scipy import sparse
 from scipy.cluster.hierarchy import is_valid_linkage
 
 import sticktree.anndata as cells
+import sticktree.anndata.rows as rows_of_cells
 from sticktree import DFPMixture, Tree
+from sticktree.anndata.results import cluster_heights
 from sticktree.posterior.draws import ConvergenceWarning
 
 # What anndata asks of pandas warns in newer ones; it has nothing to do with us.
@@ -93,7 +95,7 @@ def test_a_sparse_matrix_is_made_dense_if_it_is_not_large(small, monkeypatch):
     for form in (sparse.csr_matrix, sparse.csc_array):
         small.X = form(small.X) if not sparse.issparse(small.X) else form(small.X.toarray())
         pd.testing.assert_frame_equal(cells.table(small), dense)
-    monkeypatch.setattr(cells, "DENSE_CELLS", 100)
+    monkeypatch.setattr(rows_of_cells, "DENSE_CELLS", 100)
     message = "X must be smaller, or dense, got a sparse matrix of shape (40, 8), 0.0 GB as a dense"
     with pytest.raises(ValueError, match=re.escape(message)) as raised:
         cells.table(small)
@@ -270,7 +272,7 @@ def test_clusters_join_where_their_rows_meet_in_the_cluster_tree(known):
         [[pairs[labels == a][:, labels == b].mean() for b in range(3)] for a in range(3)]
     )
     np.fill_diagonal(naive, 0.0)
-    np.testing.assert_allclose(cells.cluster_heights(mixture.fit_, labels), naive)
+    np.testing.assert_allclose(cluster_heights(mixture.fit_, labels), naive)
     kept = made.uns["dendrogram_sticktree"]
     assert is_valid_linkage(kept["linkage"])
     assert sorted(kept["categories_ordered"]) == ["0", "1", "2"]
@@ -323,3 +325,55 @@ def test_without_the_package_the_remedy_is_named(monkeypatch):
     message = r"sticktree.anndata needs anndata: install it with `pip install sticktree\[anndata\]`"
     with pytest.raises(ImportError, match=message):
         cells.fit(np.zeros((3, 2)))
+
+
+# ---- an AnnData of any fit -----------------------------------------------------------------------
+
+
+def test_a_fit_of_a_table_becomes_an_anndata(package, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(40, 2)) + 8 * (LABELS[:, None] == [0, 1])
+    x[3, 1] = np.nan
+    frame = pd.DataFrame(x, columns=["a/b", "c"], index=[f"row {k // 2}" for k in range(40)])
+    frame["colour"] = pd.Categorical(["red", "blue", None, "red"] * 10)
+    groups = ["day 1"] * 15 + [None] + ["day 2"] * 24
+    kinds = {"a/b": "gaussian", "c": "gaussian", "colour": "categorical"}
+    mixture = DFPMixture(columns=kinds, n_chains=2, n_warmup=30, n_draws=20, depth=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        mixture.set_params(random_state=0).fit(frame, groups=groups)
+    where = {"site/bed": ["x", None] * 20, "nul": ["\0"] * 40}
+    made = cells.to_anndata(mixture, annotations=where, n_clusters=3)
+    made.write_h5ad(tmp_path / "any.h5ad")
+    again = package.read_h5ad(tmp_path / "any.h5ad")
+    np.testing.assert_allclose(again.X, x)
+    assert list(again.var_names) == ["a/b", "c"]
+    assert list(again.obs_names[:3]) == ["row 0", "row 0 (2)", "row 1"]
+    known = ["colour", "group", "site_bed", "nul"]
+    assert list(again.obs)[:4] == known
+    assert again.obs["colour"].astype(object).where(again.obs["colour"].notna(), None).tolist() == (
+        ["red", "blue", None, "red"] * 10
+    )
+    assert again.obs["group"].isna().tolist() == [name is None for name in groups]
+    assert again.obs["group"].iloc[-1] == "day 2"
+    assert again.obs["site_bed"].notna().sum() == 20
+    assert again.obs["nul"].iloc[0] == "\ufffd"
+    np.testing.assert_array_equal(again.obs["sticktree"].astype(int), mixture.cluster(3))
+    np.testing.assert_array_equal(again.obsm["sticktree_membership"], mixture.membership(3))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"names": ["a"]}, "names must have an entry for each of the 40 rows, got 1"),
+        ({"annotations": {"x": [1, 2]}}, r"annotations\['x'\] must have an entry for each of"),
+        ({"annotations": {"sticktree": [1] * 40}}, "annotations must be named unlike the results"),
+        ({"key_added": "a/b"}, "key_added must be a text without slashes"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
+    ],
+)
+def test_what_does_not_fit_the_rows_is_an_error(known, options, message):
+    with pytest.raises(ValueError, match=message):
+        cells.to_anndata(known[1], **options)
+    with pytest.raises(ValueError, match="mixture must be a fitted DFPMixture"):
+        cells.to_anndata(DFPMixture())

@@ -287,6 +287,8 @@ def test_a_command_imports_no_module_of_another():
     program += "; print(*(name for name in sys.modules if name.startswith('sticktree.cli.')))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert set(done.stdout.splitlines()[-1].split()) == {
-        "sticktree.cli.runs",
+        "sticktree.cli.options",
+        "sticktree.cli.output",
+        "sticktree.cli.provenance",
         "sticktree.cli.simulate",
     }

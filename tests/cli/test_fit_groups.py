@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sticktree.cli.runs import FILES, OF_GROUPS, RunFolder
+from sticktree.cli.runs import FILES, RunFolder
+from sticktree.cli.spreadsheets import OF_GROUPS
 from tests.cli.conftest import read_csv
 
 QUICK = ["--covariance", "full", "--noise", "shared", "--chains", "2", "--warmup", "30"]
@@ -39,7 +40,11 @@ def test_a_run_with_groups_has_their_shares_and_contrasts(cells, tmp_path, told)
         assert sum(float(line["share"]) for line in parts) == pytest.approx(1, abs=1e-6)
     sides = {(line["a"], line["b"], line["within"]) for line in read_csv(run / "contrasts.csv")}
     assert sides == {("yes", "no", "all"), ("yes", "no", "parent")}
-    assert "share of each cluster in percent" in (run / "summary.txt").read_text("utf-8")
+    summary = (run / "summary.txt").read_text("utf-8")
+    assert "share of each cluster in percent" in summary
+    assert "do groups matter? yes" in summary
+    assert record["result"]["groups"]["matter"] is True
+    assert record["result"]["groups"]["gain"] > 2 * record["result"]["groups"]["se"]
     code, out, _ = told("predict", run, cells)
     by_group = read_csv(out)
     assert (code, len(by_group)) == (0, 120)

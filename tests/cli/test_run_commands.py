@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,8 @@ def test_the_examples_in_the_help_work(command, run, told):
     found = examples(told, command)
     assert found
     for words in found:
+        if "h5ad" in words and find_spec("anndata") is None:
+            continue
         code, out, err = told(*words)
         assert code == 0, (words, err)
         assert out

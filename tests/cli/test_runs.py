@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from sticktree.cli.runs import RunFolder, plain
+from sticktree.cli.output import plain
+from sticktree.cli.runs import RunFolder
 
 RECORD = {
     "command": "sticktree fit x.csv",

@@ -1,9 +1,11 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from sticktree.datasets import load
 
-NAMES = ["synthetic", "diffusion", "iris", "wine", "breast_cancer", "digits"]
+NAMES = ["synthetic", "diffusion", "penguins", "iris", "wine", "breast_cancer", "digits"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,3 +65,18 @@ def test_a_diffusion_s_labels_are_nodes_of_its_tree():
     assert [label.partition(".")[0] for label in found.labels] == list(found.groups)
     centres = np.array([found.data[groups == group].mean(axis=0) for group in groups])
     assert ((found.data - centres) ** 2).mean() < found.data.var() / 3
+
+
+def test_penguins_of_one_species_are_on_some_islands():
+    found = load("penguins")
+    assert found.data.shape == (342, 4)
+    where = Counter(zip(found.labels, found.annotations["island"], strict=True))
+    assert where == {
+        ("Adelie", "Torgersen"): 51,
+        ("Adelie", "Biscoe"): 44,
+        ("Adelie", "Dream"): 56,
+        ("Gentoo", "Biscoe"): 123,
+        ("Chinstrap", "Dream"): 68,
+    }
+    assert Counter(found.annotations["sex"])[""] == 9
+    assert set(found.annotations["year"]) == {"2007", "2008", "2009"}

@@ -167,7 +167,7 @@ def test_both_samplers_agree_on_real_data(name):
 
 
 def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_path, fitted, blobs):
-    import sticktree.fit as module
+    import sticktree.fit.result as module
 
     monkeypatch.setattr(module, "AT_ONCE", 100)
     mixture = fit(blobs)
@@ -182,7 +182,7 @@ def test_summaries_of_very_many_rows_are_made_when_asked_for(monkeypatch, tmp_pa
 
 
 def test_summaries_that_fail_are_made_another_time(monkeypatch, blobs):
-    import sticktree.fit as module
+    import sticktree.fit.result as module
 
     monkeypatch.setattr(module, "AT_ONCE", 100)
     mixture = fit(blobs)

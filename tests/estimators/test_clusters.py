@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sticktree import DFPMixture
-from sticktree import fit as fit_module
+from sticktree.fit import memberships
 from sticktree.posterior import expected_loss
 from sticktree.posterior.draws import ConvergenceWarning
 
@@ -221,9 +221,9 @@ def test_memberships_of_many_draws_are_a_mean_over_some_within_their_error(data,
     mixture = fit(data, n_draws=400)
     rows = data[::3] + 0.7
     some = mixture.predict_proba(rows)
-    every = fit_module.MEMBERSHIP_DRAWS
+    every = memberships.MEMBERSHIP_DRAWS
     assert every < len(mixture.posterior_)
-    monkeypatch.setattr(fit_module, "MEMBERSHIP_DRAWS", 800)
+    monkeypatch.setattr(memberships, "MEMBERSHIP_DRAWS", 800)
     exact = mixture.predict_proba(rows)
     assert not np.array_equal(some, exact)
     # Half of the draws, which are correlated: four standard errors of independent ones.

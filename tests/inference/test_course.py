@@ -70,6 +70,13 @@ def test_looks_after_the_end_change_nothing():
     assert aims(SETTLED, RESTLESS, RESTLESS) == [Aim(4, 100), None]
 
 
+def test_chains_are_numbered_past_those_that_were_dropped():
+    assert Course().numbers(3) == [0, 1, 2]
+    dropped = Course((replace(SPLIT, stuck=(1,)),))
+    assert dropped.numbers(3) == list(dropped.looks[-1].left) == [0, 2, 3]
+    assert dropped.numbers(7) == [0, 2, 3, 4, 5, 6, 7]
+
+
 def test_people_are_told_what_happened():
     (said,) = Course((RESTLESS, SETTLED)).words()
     assert said == "Mean density and clusters were stable after 4 chains of 100 sweeps."

@@ -14,7 +14,7 @@ from sticktree import DFPMixture, load, save
 from sticktree.engine.shared.chain import Chain
 from sticktree.inference import looking
 from sticktree.inference.looking import look_at
-from sticktree.inference.rounds import FROZEN, Lengths
+from sticktree.inference.rounds import FROZEN, Lengths, Rounds
 from sticktree.inference.runner import Run, Schedule, TimeLimit, sample
 from sticktree.model import Model
 from sticktree.posterior import settled as rule
@@ -294,6 +294,29 @@ def test_no_time_at_all_leaves_a_draw_of_each_chain():
     assert not mixture.course_.settled
     assert [len(chain) for chain in mixture.posterior_.chains] == [1] * 4
     assert np.isfinite(mixture.score(rows()))
+
+
+def test_a_fit_that_ends_after_new_chains_began_is_read_and_goes_on(
+    never_agree, monkeypatch, tmp_path
+):
+    looked = Rounds._look
+
+    def look(self, runs, length, yardstick):
+        if length == 200:  # then four more chains begin
+            self.limit._end = time.monotonic()
+        return looked(self, runs, length, yardstick)
+
+    monkeypatch.setattr(Rounds, "_look", look)
+    mixture = fit(**SHARED, max_time=1e6)
+    assert mixture.course_.out_of_time
+    assert len(mixture.course_.looks[-1].left) == 4
+    assert mixture.posterior_.n_chains == 8
+    save(mixture, tmp_path / "fit.sticktree")
+    again = load(tmp_path / "fit.sticktree")
+    assert_same_draws(again, mixture)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert again.set_params(max_time=None).more_draws(5).posterior_.n_chains == 8
 
 
 def test_time_that_suffices_changes_nothing(settled):

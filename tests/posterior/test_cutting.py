@@ -54,6 +54,26 @@ def test_clusters_that_cells_cover_piece_by_piece_are_found(walk):
     assert adjusted_rand_score(truth, found.labels) == 1.0
 
 
+def test_long_walks_part_the_ring_and_short_ones_what_is_within_it(monkeypatch):
+    rng, angle = np.random.default_rng(1), np.linspace(0, 2 * np.pi, 300, endpoint=False)
+    blobs = [rng.normal(0, 0.25, (40, 2)) + place for place in ((-0.9, 0), (0.9, 0))]
+    ring = 6 * np.column_stack([np.cos(angle), np.sin(angle)])
+    truth = np.repeat([0, 1, 2], [300, 40, 40])
+    partitions = cells(np.concatenate([ring, *blobs]), n_cells=60)
+
+    def agreement():
+        walk = Walk.of_labels(partitions)
+        two, three = (cut_into(walk, k, 128).labels for k in (2, 3))
+        return adjusted_rand_score(truth > 0, two), adjusted_rand_score(truth, three)
+
+    assert agreement() == (1.0, 1.0)
+    parted_joins = walk_module.parted_joins
+    monkeypatch.setattr(walk_module, "parted_joins", lambda at, n: parted_joins(at[:1], n))
+    assert agreement()[1] < 0.7  # after 128 steps alone the two blobs have mixed
+    monkeypatch.setattr(walk_module, "parted_joins", lambda at, n: parted_joins(at[-1:], n))
+    assert agreement()[0] < 0.7  # and after 4 the ring is in pieces
+
+
 def test_what_nothing_connects_lasts_for_ever():
     lasting = longest_lasting(Walk.of_labels([np.repeat([0, 1, 2], 20)]))
     assert lasting.n_clusters == 3

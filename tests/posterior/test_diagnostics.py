@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-import sticktree.fit
+import sticktree.fit.result
 from sticktree import DFPMixture, DPMixture
 from sticktree.posterior import Posterior
 from sticktree.posterior.draws import ConvergenceWarning, Diagnosis, diagnose
@@ -204,7 +204,7 @@ def test_advice_says_what_to_do():
 
 def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, blobs):
     unsettled = diagnosed(**APART)
-    monkeypatch.setattr(sticktree.fit, "diagnose", lambda posterior, level: unsettled)
+    monkeypatch.setattr(sticktree.fit.result, "diagnose", lambda posterior, level: unsettled)
     with pytest.warns(ConvergenceWarning, match=r"Clusters: no") as caught:
         mixture = DFPMixture(
             covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0
@@ -215,7 +215,7 @@ def test_fit_warns_where_chains_disagree_and_points_to_the_caller(monkeypatch, b
 
 def test_fit_is_silent_where_only_details_of_the_tree_differ(monkeypatch, blobs):
     details = diagnosed(tree_agreement=0.5)
-    monkeypatch.setattr(sticktree.fit, "diagnose", lambda posterior, level: details)
+    monkeypatch.setattr(sticktree.fit.result, "diagnose", lambda posterior, level: details)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         DFPMixture(covariance_type="full", n_chains=2, n_warmup=5, n_draws=5, random_state=0).fit(

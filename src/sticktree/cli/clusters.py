@@ -8,16 +8,10 @@ from typing import Any
 from sticktree.checks import check_integer
 from sticktree.cli import Command
 from sticktree.cli.asking import check_level, check_n_clusters, named_as_options
-from sticktree.cli.runs import (
-    RunFolder,
-    add_output,
-    add_run,
-    add_safe_csv,
-    check_file,
-    is_safe,
-    label_columns,
-    write_text,
-)
+from sticktree.cli.options import add_output, add_run, add_safe_csv, is_safe
+from sticktree.cli.output import check_file, write_text
+from sticktree.cli.runs import RunFolder
+from sticktree.cli.spreadsheets import label_columns
 from sticktree.errors import ParameterError
 from sticktree.files import csv_pieces
 from sticktree.inference.showing import saying

@@ -16,8 +16,10 @@ from sticktree.cli.asking import (
     new_rows,
 )
 from sticktree.cli.groups import groups_of
+from sticktree.cli.options import add_run
+from sticktree.cli.output import json_text
 from sticktree.cli.reading import READING, add_reading, read_rows
-from sticktree.cli.runs import RunFolder, add_run, json_text
+from sticktree.cli.runs import RunFolder
 from sticktree.data.sources.naming import pick_column
 from sticktree.inference.showing import saying
 

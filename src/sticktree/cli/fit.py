@@ -35,8 +35,10 @@ from sticktree.cli.going_on import (
     tell,
 )
 from sticktree.cli.large import LargeFile
+from sticktree.cli.options import add_safe_csv, seed_of
+from sticktree.cli.provenance import environment
 from sticktree.cli.reading import naming_options
-from sticktree.cli.runs import RunFolder, add_safe_csv, environment, seed_of
+from sticktree.cli.runs import RunFolder
 from sticktree.cli.table import (
     Rows,
     described,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import StoppedError
 from sticktree.cli.fit_options import OPTIONS, lasting
-from sticktree.cli.runs import FILES, LOADINGS, OF_GROUPS, RunFolder
+from sticktree.cli.runs import FILES, LOADINGS, RunFolder
+from sticktree.cli.spreadsheets import OF_GROUPS
 from sticktree.errors import ParameterError
 from sticktree.inference.showing import saying, showing
 

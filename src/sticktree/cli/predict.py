@@ -14,16 +14,10 @@ from sticktree.cli.asking import (
     new_rows,
 )
 from sticktree.cli.groups import groups_of
+from sticktree.cli.options import add_output, add_run, add_safe_csv, is_safe
+from sticktree.cli.output import check_file, write_text
 from sticktree.cli.reading import add_reading
-from sticktree.cli.runs import (
-    RunFolder,
-    add_output,
-    add_run,
-    add_safe_csv,
-    check_file,
-    is_safe,
-    write_text,
-)
+from sticktree.cli.runs import RunFolder
 from sticktree.files import csv_pieces
 from sticktree.inference.showing import saying
 

@@ -8,19 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sticktree.cli import Command
-from sticktree.cli.runs import (
-    RunFolder,
-    add_output,
-    add_run,
-    add_safe_csv,
-    add_tree,
-    check_file,
-    is_safe,
-    json_text,
-    nodes_table,
-    output_folder,
-    write_text,
-)
+from sticktree.cli.options import add_output, add_run, add_safe_csv, add_tree, is_safe
+from sticktree.cli.output import check_file, json_text, output_folder, write_text
+from sticktree.cli.runs import RunFolder
+from sticktree.cli.spreadsheets import nodes_table
 from sticktree.data.sources.naming import pick_column, split_list
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
@@ -121,6 +112,7 @@ def run_report(options: argparse.Namespace) -> None:
             folder.estimator,
             names=folder.ids,
             annotations=folder.annotations,
+            conditions=folder.record["columns"].get("conditions"),
             title=options.title or folder.record["data"]["name"],
             provenance=folder.record,
         )
@@ -309,6 +301,8 @@ EXPORT_EPILOG = """\
   json     arrays, for Tree.from_json
   csv      one node per line: its parent, level, time, supports and number of rows
   graphml  for graph programs; lists of rows and names are JSON
+  h5ad     for scanpy and other programs of single cells: no tree alone, but all rows with their
+           clusters, confidences, labels and the tree of the clusters; needs sticktree[anndata]
 
 examples:
     sticktree export run --format newick -o tree.nwk
@@ -318,9 +312,10 @@ examples:
     sticktree export run --format csv --min-support 0.5
     sticktree export run --format newick --min-support 0.7 --by transfer
     sticktree export run --format itol -o itol
+    sticktree export run --format h5ad -o cells.h5ad
 """
 LINES = 100_000  # of a table that are written at once
-FORMATS = ("newick", "nexus", "itol", "linkage", "json", "csv", "graphml")
+FORMATS = ("newick", "nexus", "itol", "linkage", "json", "csv", "graphml", "h5ad")
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
@@ -352,6 +347,9 @@ def run_export(options: argparse.Namespace) -> None:
     path = None if itol else check_file(options.output, overwrite=options.overwrite)
     if itol and options.output in (None, "-"):
         raise ValueError("--format itol writes several files: give a folder with --output")
+    if options.format == "h5ad":
+        _write_h5ad(options, path)
+        return
     run = RunFolder.open(options.folder)
     tree = run.tree_called(options.tree)
     if options.min_support is not None:
@@ -383,6 +381,27 @@ def _write_itol(run: RunFolder, tree: Tree, folder: Path, *, overwrite: bool) ->
     output_folder(folder, list(itol_files(tree, **given)), overwrite=overwrite)
     for path in tree.write_itol(folder, **given):
         print(f"wrote {path}")
+
+
+def _write_h5ad(options: argparse.Namespace, path: Path | None) -> None:
+    if path is None:
+        raise ValueError("--format h5ad is no text: give a file with --output")
+    if options.min_support is not None:
+        raise ValueError("--min-support is for trees, and --format h5ad has all rows")
+    from sticktree.optional import optional
+
+    # Before the run is read, which may take long.
+    optional("anndata", extra="anndata", asker="--format h5ad")
+    from sticktree.anndata import to_anndata
+
+    run = RunFolder.open(options.folder)
+    with saying("writing cells"):
+        adata = to_anndata(run.estimator, names=run.ids, annotations=run.annotations)
+        with atomically(path) as temporary:
+            adata.write_h5ad(temporary)
+    if not adata.n_vars:
+        print("the run has no rows of numbers at hand: X is empty, clusters are in obs")
+    print(f"wrote {path}")
 
 
 def _write_array(array: Any, path: Path) -> None:

@@ -13,7 +13,9 @@ import numpy as np
 
 from sticktree.checks import check_integer, check_positive
 from sticktree.cli import Command
-from sticktree.cli.runs import add_seed, output_folder, provenance, seed_of
+from sticktree.cli.options import add_seed, seed_of
+from sticktree.cli.output import output_folder
+from sticktree.cli.provenance import provenance
 from sticktree.errors import ParameterError
 from sticktree.files import atomically
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,8 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, check_integer
 from sticktree.data.factors import Factors
 from sticktree.data.scaling import Scaling
-from sticktree.files import csv_pieces, write_pieces
+from sticktree.files import csv_pieces
+from sticktree.lines import Writable
 from sticktree.optional import optional
 
 SHOWN = 5  # columns of a factor that are printed
@@ -22,7 +21,7 @@ FACTORS_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Loadings:
+class Loadings(Writable):
     """By how much each column grows with each factor, in the user's units.
 
     A row is about ``centre + scores @ values.T``, with scores of mean 0 and standard deviation 1 as
@@ -100,18 +99,6 @@ class Loadings:
         for name, values in parts.items():
             table[name] = [f"{value:.6g}" for value in values.tolist()]
         return csv_pieces(table, safe)
-
-    def to_csv(
-        self, path: str | os.PathLike[str] | None = None, *, safe: bool = True
-    ) -> str | None:
-        """Write the lines as CSV to a file; without a path, return them.
-
-        Unless ``safe`` is False, text that a spreadsheet would compute has an apostrophe in front.
-        """
-        if path is None:
-            return "".join(self.csv(safe))
-        write_pieces(Path(path), self.csv(safe))
-        return None
 
     def __repr__(self) -> str:
         """Return how much it has; ``print`` shows it."""

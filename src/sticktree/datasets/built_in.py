@@ -1,6 +1,9 @@
-"""Data sets that need no file: made by hand, drawn from the process, shipped with scikit-learn."""
+"""Data sets that need no download: made by hand, drawn from the process, shipped."""
 
 from __future__ import annotations
+
+import csv
+from importlib import resources
 
 import numpy as np
 
@@ -139,4 +142,38 @@ def ship(name: str) -> Dataset:
         citation=citation,
         terms=SHIPPED_TERMS,
         source=source,
+    )
+
+
+MEASURED = ("bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g")
+OBSERVED = ("island", "sex", "year")
+
+
+def read_penguins() -> Dataset:
+    """Return the penguins of three islands; the file is a part of this library."""
+    path = resources.files("sticktree.datasets") / "penguins.csv"
+    lines = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    return Dataset(
+        name="penguins",
+        title="Penguins",
+        data=np.array([[float(line[name]) for name in MEASURED] for line in lines]),
+        columns=MEASURED,
+        labels=tuple(line["species"] for line in lines),
+        annotations={name: tuple(line[name] for line in lines) for name in OBSERVED},
+        description=(
+            "Bill, flipper and body mass of 342 adult penguins of three species, nesting on three "
+            "islands of the Palmer Archipelago, 2007 to 2009; two more birds that were not "
+            "measured are left out. The annotations are island, sex (empty for nine birds) and "
+            "year: Adélie penguins nest on all three islands, gentoos on Biscoe only, chinstraps "
+            "on Dream only."
+        ),
+        citation=(
+            'K. B. Gorman, T. D. Williams, W. R. Fraser, "Ecological sexual dimorphism and '
+            "environmental variability within a community of Antarctic penguins (genus "
+            'Pygoscelis)", PLoS ONE 9(3), 2014, e90081, '
+            "https://doi.org/10.1371/journal.pone.0090081. As a table: A. M. Horst, A. P. Hill, "
+            "K. B. Gorman, palmerpenguins, 2020, https://doi.org/10.5281/zenodo.3960218."
+        ),
+        terms="CC0, by the Palmer Station Long Term Ecological Research program.",
+        source="https://allisonhorst.github.io/palmerpenguins/",
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ class Dataset:
         them.
     rows : tuple of str, or None
         The names of the rows, where they have names.
+    annotations : dict of tuples of str
+        What else is known of the rows, such as where they were found; empty text where it is not.
     description, citation, terms, source : str
         What it is, what to cite, on which terms it is offered, and where it is published.
     path : Path or None
@@ -58,6 +61,7 @@ class Dataset:
     labels: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
     rows: tuple[str, ...] | None = None
+    annotations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     description: str
     citation: str
     terms: str

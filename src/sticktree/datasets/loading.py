@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sticktree.datasets.built_in import ABOUT, make_diffusion, make_synthetic, ship
+from sticktree.datasets.built_in import ABOUT, make_diffusion, make_synthetic, read_penguins, ship
 from sticktree.datasets.catalogue import ENTRIES, LABEL, Entry
 from sticktree.datasets.dataset import Contents, Dataset, fingerprint
 from sticktree.datasets.places import DownloadError, cache_folder, data_folder, fetch, missing
@@ -24,6 +24,7 @@ FROM_FILES = {entry.name: entry for entry in ENTRIES}
 BUILT_IN: dict[str, Callable[[], Dataset]] = {
     "synthetic": make_synthetic,
     "diffusion": make_diffusion,
+    "penguins": read_penguins,
     **{name: partial(ship, name) for name in ABOUT},
 }
 
@@ -49,10 +50,10 @@ def load(
     ----------
     name : str
         One of :func:`names`. These need no file: "synthetic" (small clusters in groups, made by
-        hand), "diffusion" (drawn from the model), "iris", "wine", "breast_cancer" and "digits"
-        (they come with scikit-learn). These are files: "r15", "d31", "aggregation", "glass",
-        "ccle" (log sensitivities, as in the paper), "ccle_activity" (the same measurements, with
-        gaps) and "macaque".
+        hand), "diffusion" (drawn from the model), "penguins" (of three islands), "iris", "wine",
+        "breast_cancer" and "digits" (they come with scikit-learn). These are files: "r15", "d31",
+        "aggregation", "glass", "ccle" (log sensitivities, as in the paper), "ccle_activity" (the
+        same measurements, with gaps) and "macaque".
     folder : path, optional
         Where to look for files first. Then follow the data folder, which is chosen by
         :func:`set_data_folder` or else by the environment variable ``STICKTREE_DATA``, and the

@@ -1,272 +1,32 @@
-"""A fitted mixture: attributes, clusters of its rows, and answers about new ones."""
+"""A fitted mixture: clusters of its rows, what makes them, and answers about new rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClusterMixin, DensityMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sticktree.checks import FloatArray, IntArray, check_integer
-from sticktree.data import Columns
-from sticktree.data.factors import Factors
 from sticktree.data.groups import take_column
-from sticktree.data.loadings import Loadings
-from sticktree.display import html
 from sticktree.errors import ParameterError
+from sticktree.estimators.learned import Learned
 from sticktree.estimators.reading import chunkwise, is_dask, lazily, read_rows
-from sticktree.fit import Averaging, Fit
 from sticktree.inference.compiling import compile_for_answers
-from sticktree.inference.course import Course
-from sticktree.inference.drift import Stream
-from sticktree.inference.parameters import PARAMETERS
 from sticktree.inference.runner import seed_sequence
-from sticktree.inference.selection import Selection
 from sticktree.model import Model
 from sticktree.posterior.composition import Composition, Contrasts
-from sticktree.posterior.draws import Diagnosis, Posterior
+from sticktree.posterior.group_gain import GroupGain
 from sticktree.posterior.loo import LeaveOneOut
 from sticktree.posterior.markers import Markers
-from sticktree.posterior.number import NumberOfClusters
-from sticktree.posterior.predictive import PosteriorPredictive
 from sticktree.posterior.relevance import Relevance
 from sticktree.posterior.stacking import Stack
-from sticktree.tree import Tree
-
-MOST_NAMED = 100_000  # rows of a fit whose features are named in its diagram
 
 
-class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A mixture that has been fitted: everything is read from one attribute, ``fit_``.
-
-    Attributes
-    ----------
-    fit_ : Fit
-        The result of the fit; there is none before.
-    """
-
-    fit_: Fit
-    progress: bool | None
-    averaging: str
-
-    # ---- what was learned ------------------------------------------------------------------------
-
-    @property
-    def posterior_(self) -> Posterior:
-        """All draws."""
-        return self.fit_.posterior
-
-    @property
-    def tree_(self) -> Tree:
-        """The consensus of all draws."""
-        return self.fit_.tree
-
-    @property
-    def cluster_tree_(self) -> Tree:
-        """The tree of the posterior walk, whose cuts are the clusters."""
-        return self.fit_.cluster_tree
-
-    @property
-    def level_(self) -> int:
-        """The level of the draws' trees that the walk steps in most often."""
-        return self.fit_.level
-
-    @property
-    def labels_(self) -> IntArray:
-        """The cluster of each row."""
-        return self.fit_.labels
-
-    @property
-    def n_clusters_(self) -> int:
-        """Number of clusters in ``labels_``."""
-        return self.fit_.cut.n_clusters
-
-    @property
-    def number_of_clusters_(self) -> NumberOfClusters:
-        """How many clusters parts of the draws have: P(k)."""
-        return self.fit_.number_of_clusters
-
-    @property
-    def membership_(self) -> FloatArray:
-        """Probability of each row to be in each cluster."""
-        return self.fit_.membership
-
-    @property
-    def confidence_(self) -> FloatArray:
-        """Probability of each row to be in its own cluster."""
-        return self.fit_.confidence
-
-    @property
-    def diagnosis_(self) -> Diagnosis:
-        """Whether the answer is settled; R-hat and effective sample sizes."""
-        return self.fit_.diagnosis
-
-    @property
-    def course_(self) -> Course:
-        """How sampling went."""
-        return self.fit_.sampled.course
-
-    @property
-    def n_draws_(self) -> int:
-        """Draws of each chain that are kept."""
-        return self.fit_.posterior.n_draws
-
-    @property
-    def n_iter_(self) -> int:
-        """Sweeps of the longest chain, warm-up included."""
-        return max((run.n_sweeps for run in self.fit_.sampled.runs), default=0)
-
-    @property
-    def depth_(self) -> int:
-        """The depth of the model that was fitted."""
-        return self.fit_.depth
-
-    @property
-    def covariance_type_(self) -> str:
-        """The form of the covariance of the model that was fitted."""
-        return self.fit_.model.covariance_type
-
-    @property
-    def leaf_noise_(self) -> str:
-        """Whether leaves share their noise in the model that was fitted."""
-        return self.fit_.model.leaf_noise
-
-    @property
-    def algorithm_(self) -> str:
-        """The sampler that was used."""
-        return self.fit_.training.algorithm
-
-    @property
-    def selection_(self) -> Selection | None:
-        """The models it was chosen from."""
-        return self.fit_.selection
-
-    @property
-    def composition_(self) -> Composition:
-        """The share of every cluster in each group, with intervals; only if there are groups."""
-        return self.fit_.composition
-
-    @property
-    def group_similarity_(self) -> FloatArray:
-        """Posterior mean of the overlap of the shares of each two groups."""
-        return self.fit_.composition.similarity()
-
-    @property
-    def group_labels_(self) -> IntArray:
-        """Clusters of groups whose shares are alike."""
-        return self.fit_.composition.labels()
-
-    def compare(
-        self,
-        a: Any = None,
-        b: Any = None,
-        *,
-        conditions: Any = None,
-        within: Literal["parent"] | None = None,
-    ) -> Contrasts:
-        """Return for every branch by how much its share differs between groups or conditions.
-
-        Parameters
-        ----------
-        a, b : object
-            Names of two groups; with ``conditions`` those of two conditions, which may be left out
-            if there are no others.
-        conditions : dict or None, default=None
-            The condition of each group, ``{group: condition}``. Groups are then a sample of all
-            that could have been in a condition: how much they vary counts, as the number of rows in
-            them does not make them more. A group that is left out, or is None, does not count.
-        within : {"parent"} or None, default=None
-            "parent" compares the shares of a branch in the one above it: a branch that grows does
-            not make its cousins shrink.
-
-        Returns
-        -------
-        Contrasts
-            For each branch the log ratio of shares, a over b, with its 94 % interval, P(> 0) and
-            P(ratio beyond 1.2 either way): print it, or take ``to_frame()`` or ``to_csv(path)``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sticktree import DFPMixture
-        >>> rng = np.random.default_rng(0)
-        >>> X = np.concatenate([rng.normal(0, 1, (60, 2)), rng.normal(8, 1, (60, 2))])
-        >>> patient = ["q"] * 15 + ["p"] * 45 + ["q"] * 40 + ["p"] * 20
-        >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2,
-        ...                      n_warmup=100, n_draws=100, random_state=0)
-        >>> contrasts = mixture.fit(X, groups=patient).compare("q", "p")
-        >>> sorted({line["p_greater"] > 0.99 for line in contrasts.table})
-        [False, True]
-        """
-        check_is_fitted(self)
-        return self.fit_.composition.compare(a, b, conditions, within)
-
-    @property
-    def predictive_(self) -> PosteriorPredictive | Stack:
-        """The predictive distribution of the next row, in standardised units."""
-        return self.fit_.predictive(self._averaging)
-
-    @property
-    def columns_(self) -> Columns:
-        """Names and kinds of the columns."""
-        return self.fit_.columns
-
-    @property
-    def factors_(self) -> Factors | None:
-        """What makes all columns of a few scores, if the fit has factors."""
-        return self.fit_.training.factors
-
-    @property
-    def n_factors_(self) -> int:
-        """Number of factors; 0 if the fit has none."""
-        return 0 if self.factors_ is None else self.factors_.n_factors
-
-    @property
-    def loadings_(self) -> Loadings:
-        """By how much each column grows with each factor, in the user's units."""
-        return Loadings.of(self._factors("loadings_"), self.fit_.training.scaling)
-
-    @property
-    def factor_scores_(self) -> FloatArray:
-        """The scores of the rows of the fit: what clusters were sought in."""
-        self._factors("factor_scores_")
-        return self.fit_.training.scores()
-
-    def _factors(self, asker: str) -> Factors:
-        if self.factors_ is None:
-            raise AttributeError(
-                f'{asker} is for fits with factors, got none: with factors="auto" there are some '
-                "where rows are few for the columns, and a number asks for so many"
-            )
-        return self.factors_
-
-    @property
-    def stream_(self) -> Stream:
-        """The batches that :meth:`partial_fit` has taken in."""
-        if self.fit_.stream is None:
-            raise AttributeError("stream_ is for mixtures that were fitted by partial_fit")
-        return self.fit_.stream
-
-    @property
-    def data_(self) -> FloatArray:
-        """The rows of the fit as numbers: categories are codes, lognormal columns logarithms."""
-        if not self.fit_.training.in_memory:
-            raise AttributeError(
-                "data_ is for fits of rows in memory; the rows of this one are elsewhere, and "
-                "rows_at_hand() has some of them"
-            )
-        return self.fit_.training.table()
-
-    def rows_at_hand(self) -> tuple[npt.NDArray[np.int64], FloatArray]:
-        """Return numbers of rows of the fit, and these rows as in ``data_``.
-
-        They are all rows, or a sample if the rows of the fit are not in memory.
-        """
-        return self.fit_.training.at_hand()
+class FittedMixture(Learned):
+    """A mixture that has been fitted, to be asked about its rows and about new ones."""
 
     # ---- the rows of the fit ---------------------------------------------------------------------
 
@@ -449,6 +209,99 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         """
         check_is_fitted(self)
         return self.fit_.relevance(labels, n_clusters=n_clusters, level=level, n_top=n_top, of=of)
+
+    def compare(
+        self,
+        a: Any = None,
+        b: Any = None,
+        *,
+        conditions: Any = None,
+        within: Literal["parent"] | None = None,
+        n_clusters: int | None = None,
+    ) -> Contrasts:
+        """Return for every branch by how much its share differs between groups or conditions.
+
+        Parameters
+        ----------
+        a, b : object
+            Names of two groups; with ``conditions`` those of two conditions, which may be left out
+            if there are no others.
+        conditions : dict or None, default=None
+            The condition of each group, ``{group: condition}``. Groups are then a sample of all
+            that could have been in a condition: how much they vary counts, as the number of rows in
+            them does not make them more. A group that is left out, or is None, does not count.
+        within : {"parent"} or None, default=None
+            "parent" compares the shares of a branch in the one above it: a branch that grows does
+            not make its cousins shrink.
+        n_clusters : int or None, default=None
+            Into how many clusters the tree is cut, to compare smaller branches or larger ones; None
+            is those of ``labels_``.
+
+        Returns
+        -------
+        Contrasts
+            For each branch the log ratio of shares, a over b, with its 94 % interval, P(> 0) and
+            P(ratio beyond 1.2 either way): print it, or take ``to_frame()`` or ``to_csv(path)``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sticktree import DFPMixture
+        >>> rng = np.random.default_rng(0)
+        >>> X = np.concatenate([rng.normal(0, 1, (60, 2)), rng.normal(8, 1, (60, 2))])
+        >>> patient = ["q"] * 15 + ["p"] * 45 + ["q"] * 40 + ["p"] * 20
+        >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2,
+        ...                      n_warmup=100, n_draws=100, random_state=0)
+        >>> contrasts = mixture.fit(X, groups=patient).compare("q", "p")
+        >>> sorted({line["p_greater"] > 0.99 for line in contrasts.table})
+        [False, True]
+        """
+        check_is_fitted(self)
+        return self.composition(n_clusters).compare(a, b, conditions, within)
+
+    def composition(self, n_clusters: int | None = None) -> Composition:
+        """Return the share of every branch in each group, of a given number of clusters.
+
+        Shares rest on the rows of the group itself: shares of all groups together count as half a
+        row for each branch.
+
+        Parameters
+        ----------
+        n_clusters : int or None, default=None
+            For the clusters of :meth:`cluster`, so many; None is for ``labels_``, as
+            ``composition_``.
+        """
+        check_is_fitted(self)
+        if n_clusters is None:
+            return self.fit_.composition
+        return self.fit_.composition_of(n_clusters)
+
+    def groups_matter(self) -> GroupGain:
+        """Return whether groups matter: by how much the group of a row helps to predict it.
+
+        The leave-one-out density of each row by the shares of its own group is compared with that
+        by the shares of all rows, on the trees of the same draws. There is no second fit. If groups
+        mean nothing, the gain is 0 or a little less.
+
+        Returns
+        -------
+        GroupGain
+            ``print`` it; ``matter`` is True, False, or None if rows do not tell, ``total`` and
+            ``se`` are nats of all rows, ``table`` has a line for each group.
+
+        Examples
+        --------
+        >>> from sticktree import DFPMixture, datasets
+        >>> penguins = datasets.load("penguins")
+        >>> mixture = DFPMixture(covariance_type="full", leaf_noise="shared", n_chains=2,
+        ...                      n_warmup=80, n_draws=80, random_state=0)
+        >>> mixture = mixture.fit(penguins.data, groups=penguins.annotations["island"])
+        >>> found = mixture.groups_matter()
+        >>> found.matter, found.total > 100
+        (True, True)
+        """
+        check_is_fitted(self)
+        return self.fit_.group_gain
 
     # ---- new rows --------------------------------------------------------------------------------
 
@@ -690,50 +543,3 @@ class FittedMixture(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator)
         if self.fit_.training.factors is not None:
             x = x[:0]  # the scores of rows have no gaps
         compile_for_answers(models, x, self.progress)
-
-    @property
-    def _averaging(self) -> Averaging:
-        """What answers about densities, as it is set now."""
-        checked: Averaging = PARAMETERS["averaging"].check(self.averaging)
-        return checked
-
-    # ---- scikit-learn ----------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """Return whether there are draws."""
-        return hasattr(self, "fit_")
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that entries may be missing."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def _repr_html_inner(self) -> str:
-        """Return scikit-learn's diagram with a summary of the fit beneath."""
-        with self._without_names_of_many():
-            return str(super()._repr_html_inner() + html("fit", self))
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        """Return the same as a front end prefers it; only text, if scikit-learn is set to that."""
-        with self._without_names_of_many():
-            bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] += html("fit", self)
-        return bundle
-
-    @contextmanager
-    def _without_names_of_many(self) -> Iterator[None]:
-        """Let scikit-learn's diagram of very many rows do without the names of new features.
-
-        To name them takes flat clusters at every level, some seconds each. The diagram takes an
-        error as none to show.
-        """
-        slow = hasattr(self, "fit_") and self.fit_.training.n_data > MOST_NAMED
-        if slow:
-            self.__dict__["get_feature_names_out"] = None
-        try:
-            yield
-        finally:
-            if slow:
-                del self.__dict__["get_feature_names_out"]

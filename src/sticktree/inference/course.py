@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import Any, NamedTuple
 
 FIRST_LENGTH = 100  # sweeps of each chain before the first look
@@ -102,6 +103,11 @@ class Course:
     max_time: float | None = None
     out_of_time: bool = False
 
+    def __repr__(self) -> str:
+        """Return what people should know of it."""
+        said = " ".join(self.words()).rstrip(".")
+        return f"Course({said or 'as long as was asked for'}; {len(self.looks)} looks)"
+
     def plus(self, look: Look) -> Course:
         """Return the course with one more look."""
         return replace(self, looks=(*self.looks, look))
@@ -115,6 +121,14 @@ class Course:
     def stuck(self) -> dict[int, int]:
         """The chains that were dropped, and sweeps of each by then."""
         return {k: look.n_sweeps for look in self.looks for k in look.stuck}
+
+    def numbers(self, n_runs: int) -> list[int]:
+        """Return the numbers of the chains that are left, of which there are so many.
+
+        Where sampling ended within a round, some may have begun after the last look.
+        """
+        stuck = self.stuck
+        return list(islice((k for k in count() if k not in stuck), n_runs))
 
     def aims(self, n_chains: int | None) -> list[Aim | None]:
         """Return what was to be done before every look, and what is to be done now.

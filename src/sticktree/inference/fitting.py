@@ -315,7 +315,7 @@ def continue_sampling(
     if saver is not None and not saver.exists():
         saver.begin(None if last.selection is None else last.selection.best)
     limit = TimeLimit(plan.max_time)
-    numbers = last.course.looks[-1].left if last.course.looks else range(len(last.runs))
+    numbers = last.course.numbers(len(last.runs))
     runs = {k: run.continued() for k, run in zip(numbers, last.runs, strict=True)}
     shortest = min(len(run.draws) for run in last.runs)
     more = plan.n_draws or max(run.n_sweeps for run in last.runs) // plan.thin

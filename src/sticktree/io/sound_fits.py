@@ -58,7 +58,11 @@ def _check_sampled(sampled: Sampled, training: TrainingData) -> None:
     if sampled.finished and not sampled.course.out_of_time:
         _needed(planned <= max(swept), f"{planned} sweeps were planned, and {max(swept)} are done")
     looks = sampled.course.looks
-    _needed(not looks or len(looks[-1].left) == len(runs), "there are other chains than looked at")
+    if looks:
+        begun = set(sampled.course.numbers(len(runs)))
+        ended = sampled.finished and not sampled.course.out_of_time
+        same = set(looks[-1].left) == begun if ended else set(looks[-1].left) <= begun
+        _needed(same, "there are other chains than looked at")
     sizes = sizes_of(model, training.data, training.n_data, training.parallel)
     check_alike([draw for run in runs for draw in run.draws])
     for run in runs:
@@ -116,7 +120,6 @@ def _check_groups(groups: Groups | None, training: TrainingData) -> None:
     _needed((groups is None) == (training.groups is None), "a model has other groups than rows")
     if groups is None or training.groups is None:
         return
-    _needed(not training.parallel, "the parallel sampler has no groups")
     of_row, n_data = groups.of_row, training.n_data
     _needed(of_row.shape == (n_data,) and of_row.dtype.kind == "i", "groups of other rows")
     _needed(of_row.min() >= 0 and of_row.max() < n_data, "a row is of a group that is not there")

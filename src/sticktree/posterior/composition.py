@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,17 +13,17 @@ from scipy.spatial.distance import squareform
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.errors import ParameterError
-from sticktree.files import csv_pieces, write_pieces
-from sticktree.optional import optional
+from sticktree.lines import Lines, aligned
 from sticktree.tree import NULL, Tree
 
 INTERVAL = (0.03, 0.97)  # 94 %
+SIXTY_EIGHT = (0.16, 0.84)  # %, two standard deviations apart where draws are normal
 RATIO = 1.2  # of shares, that matters
 ALIKE = 0.5  # probability above which groups are in one cluster
 
 
 @dataclass(frozen=True, eq=False)
-class Composition:
+class Composition(Lines):
     """The shares of branches in groups.
 
     Attributes
@@ -98,6 +96,8 @@ class Composition:
         """Posterior mean of the share of each group on branches that no row is on."""
         return np.asarray(self.shares[:, :, -1].mean(axis=0))
 
+    fields = ("group", "branch", "share", "low", "high")
+
     @property
     def table(self) -> list[dict[str, Any]]:
         """A line for each group and branch, and one for what is not seen."""
@@ -112,17 +112,9 @@ class Composition:
             lines.append(_line(group, "unseen", *share))
         return lines
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas data frame."""
-        return optional("pandas", extra="frames", asker="to_frame").DataFrame(self.table)
-
-    def to_csv(self, path: str | os.PathLike[str], *, safe: bool = True) -> None:
-        """Write the table to a file.
-
-        Unless ``safe`` is False, text that a spreadsheet would compute, such as ``=1+1``, has an
-        apostrophe in front.
-        """
-        write_lines(path, self.table, safe)
+    def __repr__(self) -> str:
+        """Return its size; ``print`` shows the shares."""
+        return f"Composition({len(self.groups)} groups, {self.n_clusters} clusters)"
 
     def __str__(self) -> str:
         """Return the shares of clusters, in percent."""
@@ -135,7 +127,7 @@ class Composition:
                 for k in range(self.n_clusters)
             ]
             lines.append([str(group), *cells, f"{100 * self.unseen[j]:.1f}"])
-        return "share of each cluster in percent (94 % interval)\n" + _aligned(lines)
+        return "share of each cluster in percent (94 % interval)\n" + aligned(lines)
 
     # ---- groups against each other ---------------------------------------------------------------
 
@@ -169,25 +161,26 @@ class Composition:
         """Return by how much shares differ; see :meth:`sticktree.DFPMixture.compare`."""
         if within not in (None, "parent"):
             raise ParameterError("within", within, '"parent" or None')
-        logs = self._log_shares(within)
         if conditions is None:
+            logs = self._log_shares(self.shares, within)
             first, second = self._place("a", a), self._place("b", b)
             if first == second:
                 raise ParameterError("b", b, f"another group than a, {a!r}")
             ratio, rows = logs[:, first] - logs[:, second], (1, 1)
         else:
-            a, b, ratio, rows = self._between(logs, a, b, conditions)
+            a, b, ratio, rows = self._between(a, b, conditions, within)
         return Contrasts((a, b), tuple(self.names), ratio, within, rows, conditions is not None)
 
-    def _log_shares(self, within: str | None) -> FloatArray:
+    def _log_shares(self, of_clusters: FloatArray, within: str | None) -> FloatArray:
         """Return the log share of each branch, of all or of the branch above it."""
-        shares = np.maximum(self.of_branches(), 1e-300)
+        parts = [of_clusters[:, :, b].sum(axis=2) for b in self.branches]
+        shares = np.maximum(np.stack(parts, axis=2), 1e-300)
         whole = np.ones_like(shares)
         if within == "parent":
-            seen = np.maximum(1.0 - self.shares[:, :, -1], 1e-300)
+            seen = np.maximum(1.0 - of_clusters[:, :, -1], 1e-300)
             for k, above in enumerate(self.parents):
                 whole[:, :, k] = seen if above == NULL else shares[:, :, above]
-        return np.log(np.minimum(shares / whole, 1.0))
+        return np.asarray(np.log(np.minimum(shares / whole, 1.0)))
 
     def _place(self, name: str, group: Any) -> int:
         if group not in self.groups:
@@ -196,12 +189,14 @@ class Composition:
         return self.groups.index(group)
 
     def _between(
-        self, logs: FloatArray, a: Any, b: Any, conditions: Mapping[Any, Any]
+        self, a: Any, b: Any, conditions: Mapping[Any, Any], within: str | None
     ) -> tuple[Any, Any, FloatArray, tuple[int, int]]:
         """Return the log ratio of means of groups in two conditions, as a sample of such groups.
 
-        In each draw, log shares of the groups of a condition are normal around its mean with one
-        variance for both, and flat priors: the difference of means is a t.
+        Log mean shares of the groups of a condition are normal around its mean with one variance
+        for both, and flat priors: the difference of means is a t. How much groups vary has in it
+        how uncertain the share of each is: so a mean of draws stands for a group, as draws would
+        count that twice, and the variance is at least that of a share.
         """
         a, b = self._two_conditions(a, b, conditions)
         places = [
@@ -217,15 +212,19 @@ class Composition:
                 shown=f"{sizes[0]} and {sizes[1]} groups",
             )
         degrees = sum(sizes) - 2
-        parts = [logs[:, place] for place in places]
-        means = [part.mean(axis=1) for part in parts]
+        logs = self._log_shares(self.shares.mean(axis=0, keepdims=True), within)[0]
+        parts = [logs[place] for place in places]
+        means = [part.mean(axis=0) for part in parts]
         squares = sum(
-            ((part - mean[:, None]) ** 2).sum(axis=1)
-            for part, mean in zip(parts, means, strict=True)
+            ((part - mean) ** 2).sum(axis=0) for part, mean in zip(parts, means, strict=True)
         )
-        error = np.sqrt(squares / degrees * (1.0 / sizes[0] + 1.0 / sizes[1]))
-        noise = np.random.default_rng(0).standard_t(degrees, size=error.shape)
-        return a, b, means[0] - means[1] + error * noise, sizes
+        everyone = self._log_shares(self.shares[:, places[0] + places[1]], within)
+        ends = np.quantile(everyone, SIXTY_EIGHT, axis=0)
+        least = ((ends[1] - ends[0]) ** 2 / 4.0).mean(axis=0)
+        rng, size = np.random.default_rng(0), (len(self.shares), least.size)
+        variance = np.maximum(squares / rng.chisquare(degrees, size=size), least)
+        error = np.sqrt(variance * (1.0 / sizes[0] + 1.0 / sizes[1]))
+        return a, b, means[0] - means[1] + error * rng.standard_normal(size), sizes
 
     def _two_conditions(self, a: Any, b: Any, conditions: Mapping[Any, Any]) -> tuple[Any, Any]:
         if not isinstance(conditions, Mapping):
@@ -250,7 +249,7 @@ class Composition:
 
 
 @dataclass(frozen=True, eq=False)
-class Contrasts:
+class Contrasts(Lines):
     """By how much the shares of branches differ between two groups, or two conditions.
 
     Attributes
@@ -260,7 +259,7 @@ class Contrasts:
     branches : tuple of str
         Names of the branches.
     log_ratio : float array, shape (draws, branches)
-        Draws of the log ratio of shares.
+        Draws of the log ratio of shares; the table has their medians.
     within : "parent" or None
         Whether shares are of the branch above.
     n_groups : (int, int)
@@ -281,18 +280,20 @@ class Contrasts:
         """Posterior probability that the first has the larger share, of each branch."""
         return np.asarray((self.log_ratio > 0).mean(axis=0))
 
+    fields = ("branch", "log_ratio", "low", "high", "p_greater", "p_beyond")
+
     @property
     def table(self) -> list[dict[str, Any]]:
         """A line for each branch, those with the most evidence first."""
         low, high = np.quantile(self.log_ratio, INTERVAL, axis=0)
-        mean = self.log_ratio.mean(axis=0)
+        middle = np.median(self.log_ratio, axis=0)
         beyond = (np.abs(self.log_ratio) > np.log(RATIO)).mean(axis=0)
         evidence = np.round(np.maximum(self.p_greater, 1 - self.p_greater), 2)
-        order = np.lexsort((-np.abs(mean), -evidence))
+        order = np.lexsort((-np.abs(middle), -evidence))
         return [
             {
                 "branch": self.branches[k],
-                "log_ratio": float(mean[k]),
+                "log_ratio": float(middle[k]),
                 "low": float(low[k]),
                 "high": float(high[k]),
                 "p_greater": float(self.p_greater[k]),
@@ -301,17 +302,10 @@ class Contrasts:
             for k in order.tolist()
         ]
 
-    def to_frame(self) -> Any:
-        """Return the table as a pandas data frame."""
-        return optional("pandas", extra="frames", asker="to_frame").DataFrame(self.table)
-
-    def to_csv(self, path: str | os.PathLike[str], *, safe: bool = True) -> None:
-        """Write the table to a file.
-
-        Unless ``safe`` is False, text that a spreadsheet would compute, such as ``=1+1``, has an
-        apostrophe in front.
-        """
-        write_lines(path, self.table, safe)
+    def __repr__(self) -> str:
+        """Return what is compared; ``print`` shows the table."""
+        a, b = self.sides
+        return f"Contrasts({a!r} over {b!r}, {len(self.branches)} branches)"
 
     def __str__(self) -> str:
         """Return the table with a line that says what is compared."""
@@ -332,27 +326,8 @@ class Contrasts:
         said = f"ratio of the {what} of each branch, {a} over {b}"
         if self.of_conditions:
             said += f" ({self.n_groups[0]} and {self.n_groups[1]} groups, which vary)"
-        return f"{said}\n{_aligned(lines)}"
+        return f"{said}\n{aligned(lines)}"
 
 
 def _line(group: Any, branch: str, share: float, low: float, high: float) -> dict[str, Any]:
     return {"group": group, "branch": branch, "share": share, "low": low, "high": high}
-
-
-def write_lines(
-    path: str | os.PathLike[str], lines: Sequence[Mapping[str, Any]], safe: bool = True
-) -> None:
-    """Write lines of a table to a CSV file."""
-    columns = {name: [line[name] for line in lines] for name in lines[0]}
-    write_pieces(Path(path), csv_pieces(columns, safe))
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-
-    def padded() -> Iterator[str]:
-        for first, *others in lines:
-            cells = [cell.rjust(w) for cell, w in zip(others, widths[1:], strict=True)]
-            yield "  ".join([first.ljust(widths[0]), *cells])
-
-    return "\n".join(padded())

@@ -62,7 +62,7 @@ class LeaveOneOut:
     ) -> LeaveOneOut:
         """Return what densities of the rows say; k̂ is NaN if it is not known."""
         known = np.full(pointwise.size, math.nan) if k_hat is None else k_hat
-        se = _standard_error(pointwise)
+        se = standard_error(pointwise)
         return cls(float(pointwise.sum()), se, pointwise, known, n_models)
 
     @property
@@ -71,6 +71,13 @@ class LeaveOneOut:
         if np.isnan(self.k_hat).any():
             return None
         return int((self.k_hat > BAD_K_HAT).sum())
+
+    def __repr__(self) -> str:
+        """Return the sum, its error and how many rows are not to be trusted."""
+        bad = "k-hat not known" if self.n_bad_k is None else f"{self.n_bad_k} with k-hat above"
+        bad += "" if self.n_bad_k is None else f" {BAD_K_HAT}"
+        what = f"elpd {self.elpd:.1f} ± {self.se:.1f} nats"
+        return f"LeaveOneOut({what}, {self.pointwise.size} rows, {bad})"
 
     def __str__(self) -> str:
         """Return in a few lines how good the model is, and whether that can be trusted."""
@@ -140,19 +147,27 @@ def leave_one_out(log_densities: FloatArray, smooth: bool = True) -> LeaveOneOut
     rows = np.ascontiguousarray(values.reshape(-1, values.shape[2]).T)
     pointwise, k_hat = np.full(len(rows), -math.inf), np.full(len(rows), math.inf)
     possible = np.flatnonzero((rows > -math.inf).all(axis=1))
-    log_weights = -rows[possible]
-    if smooth:
-        k_hat[possible] = smooth_largest(log_weights)
-    else:
-        k_hat[possible] = math.nan
-        mean = logsumexp(log_weights, axis=1, keepdims=True) - math.log(rows.shape[1])
-        log_weights = np.minimum(log_weights, mean + 0.5 * math.log(rows.shape[1]))
+    log_weights, k_hat[possible] = importance(rows[possible], smooth)
     sums = logsumexp(log_weights + rows[possible], axis=1)
     pointwise[possible] = sums - logsumexp(log_weights, axis=1)
     return LeaveOneOut.of_rows(pointwise, k_hat)
 
 
-def _standard_error(values: FloatArray) -> float:
+def importance(rows: FloatArray, smooth: bool = True) -> tuple[FloatArray, FloatArray]:
+    """Return log weights of draws, which make them draws without a row, and k̂, for each row.
+
+    ``rows`` are finite log p(y_i | rest) at every draw, shape (N, draws). Weights need not be
+    normalised.
+    """
+    log_weights = -rows
+    if smooth:
+        return log_weights, smooth_largest(log_weights)
+    mean = logsumexp(log_weights, axis=1, keepdims=True) - math.log(rows.shape[1])
+    log_weights = np.minimum(log_weights, mean + 0.5 * math.log(rows.shape[1]))
+    return log_weights, np.full(len(rows), math.nan)
+
+
+def standard_error(values: FloatArray) -> float:
     """Return the standard error of a sum over rows; infinite where it cannot be told."""
     if values.size < 2 or not np.isfinite(values).all():
         return math.inf
@@ -184,7 +199,7 @@ def compare(models: Mapping[str, LeaveOneOut]) -> list[Comparison]:
     for name in names:
         model = models[name]
         difference = _difference(model, models[names[0]])
-        se = 0.0 if name == names[0] else _standard_error(difference)
+        se = 0.0 if name == names[0] else standard_error(difference)
         total = float(difference.sum())
         table.append(Comparison(name, model.elpd, model.se, total, se, model.n_bad_k))
     return table

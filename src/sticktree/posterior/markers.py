@@ -8,11 +8,9 @@ exist. See `sticktree.posterior.contrast` for what is computed.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,9 +21,8 @@ from sticktree.data.readable import ReadableTable
 from sticktree.display import html
 from sticktree.engine.own.kinds import KINDS
 from sticktree.errors import ParameterError
-from sticktree.files import csv_pieces, write_pieces
+from sticktree.lines import Lines, aligned
 from sticktree.metrics.partitions import class_codes
-from sticktree.optional import optional
 from sticktree.posterior.contrast import (
     Contrast,
     Membership,
@@ -137,7 +134,7 @@ def evidence_text(evidence: float) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Markers:
+class Markers(Lines):
     """What makes each cluster: every cluster in every column against all other rows.
 
     Arrays have a row for each cluster and a column for each column of the table. Lines, as in
@@ -225,33 +222,12 @@ class Markers:
 
     # ---- as a table ------------------------------------------------------------------------------
 
+    fields = FIELDS
+
     @property
     def table(self) -> list[dict[str, Any]]:
         """The lines as dicts."""
         return [marker.record() for marker in self]
-
-    def to_frame(self) -> Any:
-        """Return the lines as a pandas DataFrame."""
-        pandas = optional("pandas", extra="frames", asker="to_frame")
-        return pandas.DataFrame(self.table, columns=list(FIELDS))
-
-    def csv(self, safe: bool = True) -> Iterator[str]:
-        """Yield the lines as CSV, some thousand at a time; what is NaN is empty."""
-        lines = self.table
-        return csv_pieces({name: [_cell(line[name]) for line in lines] for name in FIELDS}, safe)
-
-    def to_csv(
-        self, path: str | os.PathLike[str] | None = None, *, safe: bool = True
-    ) -> str | None:
-        """Write the lines as CSV to a file; without a path, return them.
-
-        Unless ``safe`` is False, text that a spreadsheet would compute, such as ``=1+1``, has an
-        apostrophe in front.
-        """
-        if path is None:
-            return "".join(self.csv(safe))
-        write_pieces(Path(path), self.csv(safe))
-        return None
 
     def shown(self) -> tuple[list[list[str]], int]:
         """Return lines for people, and how many are left out: a few of each of a few clusters."""
@@ -263,18 +239,7 @@ class Markers:
     def __str__(self) -> str:
         """Return the table, aligned."""
         body, n_more = self.shown()
-        lines = [list(HEADINGS), *body]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = []
-        for cells in lines:
-            padded = [
-                cell.rjust(width) if 2 <= k <= 4 else cell.ljust(width)
-                for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            ]
-            texts.append("  ".join(padded).rstrip())
-        if n_more:
-            texts.append(f"… {n_more:,} more in to_frame() and to_csv()")
-        return "\n".join(texts)
+        return aligned([list(HEADINGS), *body], {0, 1, *range(5, len(HEADINGS))}, n_more)
 
     def __repr__(self) -> str:
         """Return how much it has; ``print`` shows it."""
@@ -284,12 +249,6 @@ class Markers:
     def _repr_html_(self) -> str:
         """Return how it looks in a notebook."""
         return html("markers", self)
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}"
-    return "" if value is None else value
 
 
 # ---- from rows -----------------------------------------------------------------------------------

@@ -11,11 +11,9 @@ little more than chance gives. The shares describe the clusters; they are no tes
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +25,7 @@ from sticktree.data.readable import ReadableTable
 from sticktree.display import html
 from sticktree.engine.own.kinds import KINDS
 from sticktree.errors import ParameterError
-from sticktree.files import csv_pieces, write_pieces
-from sticktree.optional import optional
+from sticktree.lines import Lines, aligned
 from sticktree.posterior.between import Between, between_categories, between_numbers
 from sticktree.posterior.markers import coded_labels
 from sticktree.tree import NULL
@@ -97,7 +94,7 @@ class RelevanceOfColumn:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Relevance:
+class Relevance(Lines):
     """Which columns carry the clusters: how much of their variance is between these.
 
     Arrays are in the order of the table's columns. Lines, as in ``table``, ``to_frame()`` and
@@ -178,32 +175,12 @@ class Relevance:
 
     # ---- as a table ------------------------------------------------------------------------------
 
+    fields = FIELDS
+
     @property
     def table(self) -> list[dict[str, Any]]:
         """The lines as dicts."""
         return [line.record() for line in self]
-
-    def to_frame(self) -> Any:
-        """Return the lines as a pandas DataFrame."""
-        pandas = optional("pandas", extra="frames", asker="to_frame")
-        return pandas.DataFrame(self.table, columns=list(FIELDS))
-
-    def csv(self, safe: bool = True) -> Iterator[str]:
-        """Yield the lines as CSV, some thousand at a time; what is NaN is empty."""
-        lines = self.table
-        return csv_pieces({name: [_cell(line[name]) for line in lines] for name in FIELDS}, safe)
-
-    def to_csv(
-        self, path: str | os.PathLike[str] | None = None, *, safe: bool = True
-    ) -> str | None:
-        """Write the lines as CSV to a file; without a path, return them.
-
-        Unless ``safe`` is False, text that a spreadsheet would compute has an apostrophe in front.
-        """
-        if path is None:
-            return "".join(self.csv(safe))
-        write_pieces(Path(path), self.csv(safe))
-        return None
 
     def shown(self) -> tuple[list[list[str]], int]:
         """Return lines for people, and how many are left out."""
@@ -214,18 +191,7 @@ class Relevance:
     def __str__(self) -> str:
         """Return the table, aligned."""
         body, n_more = self.shown()
-        lines = [list(HEADINGS), *body]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        texts = [
-            "  ".join(
-                cell.ljust(width) if k in (0, 2) else cell.rjust(width)
-                for k, (cell, width) in enumerate(zip(cells, widths, strict=True))
-            ).rstrip()
-            for cells in lines
-        ]
-        if n_more:
-            texts.append(f"… {n_more:,} more in to_frame() and to_csv()")
-        return "\n".join(texts)
+        return aligned([list(HEADINGS), *body], {0, 2}, n_more)
 
     def __repr__(self) -> str:
         """Return how much it has; ``print`` shows it."""
@@ -235,12 +201,6 @@ class Relevance:
     def _repr_html_(self) -> str:
         """Return how it looks in a notebook."""
         return html("relevance", self)
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}"
-    return value
 
 
 # ---- from rows -----------------------------------------------------------------------------------

@@ -1,15 +1,21 @@
 """Shares of branches in groups, draw by draw.
 
-In a draw, group j has its own sticks θ_j around the shared ones, which are Dirichlet given its
+In a draw, group j has its own sticks θ_j around the shared ones β, which are Dirichlet given its
 rows. The share of a set S of rows is θ_j(S) = Σ_f θ_j(f)·|f ∩ S|/|f| over the leaves f of the draw,
 so that nodes need not match between draws. Shares add up over every cut, and to 1 together with
 what is not seen yet: branches that none of the rows is on.
+
+What is said of groups rests on their own rows. The γ of the model is one for all points of the
+tree, most of which part a cluster into leaves that all groups have alike, so that it is large and
+draws groups to one another; predictions are better for it, but intervals of shares would be too
+narrow, and P(> 0) of groups that are the same would be near one half. So where the tree parts
+clusters, β counts as half a row for each part, in the place of γ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +25,8 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.draw import Draw
 from sticktree.tree import NULL
 
+ALONE = 0.9  # share of one cluster among the data of a node that is of it
+HALF = 0.5  # row that the shared share of a branch counts as, as in the prior of Jeffreys
 SWEEPS = 3  # over the groups, of which the last is kept
 APART = 0.1  # concentration of groups: two are alike with odds ten to one, before rows are seen
 
@@ -29,24 +37,33 @@ def group_shares(
     n_groups: int,
     labels: IntArray,
     rng: np.random.Generator,
+    times: int = 1,
 ) -> FloatArray:
-    """Draw the shares of clusters in groups, shape (draws, groups, clusters + 1).
+    """Draw the shares of clusters in groups, shape (draws · times, groups, clusters + 1).
 
     The last is what is not seen yet. ``labels`` are the clusters of the data; groups beyond
-    ``n_groups`` are left out.
+    ``n_groups`` are left out. Given each of the draws, shares are drawn so many ``times``.
     """
     n_clusters = int(labels.max()) + 1
-    out = np.empty((len(draws), n_groups, n_clusters + 1))
+    out = np.empty((len(draws), times, n_groups, n_clusters + 1))
     for k, draw in enumerate(draws):
-        mass = leaf_shares(draw, group, n_groups, rng)
-        within = np.zeros((draw.parent.size, n_clusters))
-        np.add.at(within, (draw.leaf, labels), 1.0)
-        size = within.sum(axis=1)
-        leaves = size > 0
-        within[leaves] /= size[leaves, None]
-        out[k, :, :-1] = mass[:, leaves] @ within[leaves]
-        out[k, :, -1] = np.maximum(1.0 - out[k, :, :-1].sum(axis=1), 0.0)
-    return out
+        below = _below(draw, labels, n_clusters)
+        points = Points.of(draw, group, n_groups).resting_on_rows(below)
+        leaves = np.unique(draw.leaf)
+        within = below[leaves] / below[leaves].sum(axis=1, keepdims=True)
+        mass = node_shares(points, draw.parent, rng, times)
+        out[k, ..., :-1] = mass[..., leaves] @ within
+    out[..., -1] = np.maximum(1.0 - out[..., :-1].sum(axis=-1), 0.0)
+    return out.reshape(-1, n_groups, n_clusters + 1)
+
+
+def _below(draw: Draw, labels: IntArray, n_clusters: int) -> FloatArray:
+    """Return how many data of each cluster are at or below each node, shape (nodes, clusters)."""
+    below = np.zeros((draw.parent.size, n_clusters))
+    np.add.at(below, (draw.leaf, labels), 1.0)
+    for k in range(draw.parent.size - 1, 0, -1):
+        below[draw.parent[k]] += below[k]
+    return below
 
 
 @dataclass(frozen=True)
@@ -64,14 +81,19 @@ class Points:
     left: FloatArray  # what is left at each point
     seated: FloatArray  # (nodes, groups)
     above: npt.NDArray[np.int64]  # the node, at or below each point, that has its rows
-    gamma: float
+    gamma: FloatArray  # of each point
 
     @classmethod
     def of(cls, draw: Draw, group: IntArray, n_groups: int) -> Points:
         """Find the points of a draw; groups beyond ``n_groups`` are left out."""
         parent, level = draw.parent.astype(np.int64), draw.level.astype(np.int64)
-        seated = np.zeros((parent.size, int(group.max()) + 1))
-        np.add.at(seated, (draw.leaf, group), 1.0)
+        if "sums_seated" in draw.parameters:  # of leaves in the order of their numbers
+            of_leaves = draw.parameters["sums_seated"]
+            seated = np.zeros((parent.size, of_leaves.shape[1]))
+            seated[level == level.max()] = of_leaves
+        else:
+            seated = np.zeros((parent.size, int(group.max()) + 1))
+            np.add.at(seated, (draw.leaf, group), 1.0)
         for k in range(parent.size - 1, 0, -1):
             seated[parent[k]] += seated[k]
         node: list[int] = []
@@ -93,64 +115,110 @@ class Points:
             draw.parameters["rest"][where[:, 0], where[:, 1]],
             seated[:, :n_groups],
             where[:, 0],
-            float(draw.parameters["group_concentration"]),
+            np.full(len(where), float(draw.parameters["group_concentration"])),
         )
+
+    def parts(self, below: FloatArray) -> tuple[IntArray, IntArray]:
+        """Return the point of each part, and the part of each entry.
+
+        ``below[k]`` are data of each cluster below a node. Of the sticks of a point, those whose
+        data are of one cluster, but for a tenth, are one part together.
+        """
+        alone = below.max(axis=1) >= ALONE * below.sum(axis=1)
+        part = np.where(alone, below.argmax(axis=1), below.shape[1] + np.arange(len(below)))
+        pairs = np.stack([self.point, part[self.node]])
+        found, of_entry = np.unique(pairs, axis=1, return_inverse=True)
+        return found[0].astype(np.int32), of_entry.ravel().astype(np.int32)
+
+    def resting_on_rows(self, below: FloatArray) -> Points:
+        """Return the points with half a row for each part in the place of γ, where clusters part.
+
+        See `parts`.
+        """
+        n_parts = np.bincount(self.parts(below)[0], minlength=self.left.size)
+        return replace(self, gamma=np.where(n_parts > 1, HALF * n_parts, self.gamma))
 
 
 def leaf_shares(draw: Draw, group: IntArray, n_groups: int, rng: np.random.Generator) -> FloatArray:
+    """Draw the mass of every node in each group as the model has it; see `node_shares`."""
+    (mass,) = node_shares(Points.of(draw, group, n_groups), draw.parent, rng)
+    return np.asarray(mass)
+
+
+def node_shares(
+    points: Points, parent: IntArray, rng: np.random.Generator, times: int = 1
+) -> FloatArray:
     """Draw the mass of every node in each group given the rows and shared sticks of a draw.
 
-    Of shape (groups, nodes). At a point of the tree, sticks of a group are
+    Of shape (times, groups, nodes). At a point of the tree, sticks of a group are
     Dirichlet(n_1 + γβ_1, …, n_K + γβ_K, γβ_new). Edges may skip levels: every level has a point.
     """
-    points, parent = Points.of(draw, group, n_groups), draw.parent
-    n_points = points.left.size
-    shape = points.seated[points.node].T + points.gamma * points.beta
+    n_groups, n_points = points.seated.shape[1], points.left.size
+    shape = points.seated[points.node].T + points.gamma[points.point] * points.beta
     left = np.broadcast_to(points.gamma * points.left, (n_groups, n_points))
-    logs = _log_gammas(np.concatenate([shape, left], axis=1), rng)
+    logs = _log_gammas(np.tile(np.concatenate([shape, left], axis=1), (times, 1)), rng)
     everyone = np.concatenate([points.point, np.arange(n_points)])
     order = np.argsort(everyone, kind="stable")
     starts = np.searchsorted(everyone[order], np.arange(n_points))
     total = np.logaddexp.reduceat(logs[:, order], starts, axis=1)
-    share = np.exp(logs[:, : len(points.node)] - total[:, points.point])
-    mass = np.ones((n_groups, parent.size))
+    share = np.exp(logs[:, : len(points.node)] - total[:, points.point]).T
+    mass = np.ones((parent.size, times * n_groups))
     for entry, k in enumerate(points.node):  # parents come before their children
         if points.starts[entry]:
-            mass[:, k] = mass[:, parent[k]]
-        mass[:, k] *= share[:, entry]
-    return mass
+            mass[k] = mass[parent[k]]
+        mass[k] *= share[entry]
+    return np.asarray(mass.T.reshape(times, n_groups, -1))
 
 
 def group_partitions(
-    draws: Sequence[Draw], group: IntArray, n_groups: int, rng: np.random.Generator
+    draws: Sequence[Draw],
+    group: IntArray,
+    n_groups: int,
+    labels: IntArray,
+    rng: np.random.Generator,
 ) -> IntArray:
-    """Draw partitions of the groups, each part with the same sticks, shape (draws, groups).
+    """Draw partitions of the groups, those together having the same shares, (draws, groups).
 
     The prior is a Chinese restaurant with a small concentration, `APART`: where rows tell little,
     groups are alike. A group joins s with weight n_s Π (γβ_k + n_sk)_{n_jk}/(γ + n_s)_{n_j}, over
-    all points, given γ and β of the draw.
+    all points where clusters part and their parts, with half a row for each in the place of γ.
     """
-    out = np.empty((len(draws), n_groups), dtype=np.int32)
-    for k, draw in enumerate(draws):
+    out = np.zeros((len(draws), n_groups), dtype=np.int32)
+    for row, draw in enumerate(draws):
         points = Points.of(draw, group, n_groups)
-        n = points.seated[points.node].T  # (groups, entries)
-        whole = points.seated[points.above].T  # (groups, points)
-        base = points.gamma * points.beta
-        part = np.arange(n_groups)
-        for _ in range(SWEEPS):
-            for j in range(n_groups):
-                part[j] = NULL
-                others, sizes = np.unique(part[part != NULL], return_counts=True)
-                sums = np.array([n[part == s].sum(axis=0) for s in others] + [0.0 * base])
-                totals = np.array([whole[part == s].sum(axis=0) for s in others] + [0.0 * whole[0]])
-                logs = np.log(np.append(sizes, APART))
-                logs += _log_rise(base + sums, n[j]).sum(axis=1)
-                logs -= _log_rise(points.gamma + totals, whole[j]).sum(axis=1)
-                chosen = int(np.argmax(logs + rng.gumbel(size=logs.size)))
-                new = next(s for s in range(n_groups) if s not in part)
-                part[j] = others[chosen] if chosen < others.size else new
-        out[k] = part
+        point, of_entry = points.parts(_below(draw, labels, int(labels.max()) + 1))
+        n_parts = np.bincount(point, minlength=points.left.size)
+        if (n_parts < 2).all():
+            continue
+        n = np.zeros((point.size, n_groups))
+        np.add.at(n, of_entry, points.seated[points.node])
+        kept = n_parts[point] > 1
+        weight: FloatArray = HALF * n_parts.astype(np.float64)
+        base: FloatArray = weight[point] * np.bincount(of_entry, points.beta)
+        whole = points.seated[points.above][n_parts > 1]
+        out[row] = _partition(n[kept].T, base[kept], whole.T, weight[n_parts > 1], rng)
     return out
+
+
+def _partition(
+    n: FloatArray, base: FloatArray, whole: FloatArray, gamma: FloatArray, rng: np.random.Generator
+) -> IntArray:
+    """Draw a partition of groups with ``n`` rows in parts and ``whole`` rows at points."""
+    n_groups = len(n)
+    part = np.arange(n_groups, dtype=np.int32)
+    for _ in range(SWEEPS):
+        for j in range(n_groups):
+            part[j] = NULL
+            others, sizes = np.unique(part[part != NULL], return_counts=True)
+            sums = np.array([n[part == s].sum(axis=0) for s in others] + [0.0 * base])
+            totals = np.array([whole[part == s].sum(axis=0) for s in others] + [0.0 * gamma])
+            logs = np.log(np.append(sizes, APART))
+            logs += _log_rise(base + sums, n[j]).sum(axis=1)
+            logs -= _log_rise(gamma + totals, whole[j]).sum(axis=1)
+            chosen = int(np.argmax(logs + rng.gumbel(size=logs.size)))
+            new = next(s for s in range(n_groups) if s not in part)
+            part[j] = others[chosen] if chosen < others.size else new
+    return part
 
 
 def _log_rise(x: FloatArray, n: FloatArray) -> FloatArray:

@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from sticktree.posterior.draws import Diagnosis, Posterior, agreement, r_hat_text, scalar_name
 from sticktree.posterior.tree_space import tree_space
+from sticktree.posterior.verdict import ALONE, Verdict
 from sticktree.present.findings import Findings
 from sticktree.present.table import many, number, shortened
+from sticktree.report.groups import groups_html
 from sticktree.report.markers import markers_html
 from sticktree.report.markup import attribute, pairs_table, plain, table
 from sticktree.report.relevance import relevance_html
@@ -25,6 +27,10 @@ MOST_TRACES = 8
 MOST_POINTS = 150  # of a line
 MOST_CHAINS = 6  # lines of a trace; more cannot be told apart
 FIRST = ("log_joint", "concentration", "meeting_level")
+DETAILS = (
+    "None of these has a say in the verdict: chains may differ in single small branches, in how "
+    "many there are or in a hyper-parameter, and give the same clusters and the same density."
+)
 WIDTH, HEIGHT, EDGE = 240, 84, 4  # of a trace
 
 Scalars = dict[str, npt.NDArray[Any]]
@@ -73,6 +79,7 @@ class Content:
         parameters: Mapping[str, Any],
         provenance: Mapping[str, Any] | None = None,
         *,
+        conditions: Mapping[Any, Any] | None = None,
         title: str = "",
         most_rows: int | None = None,
     ) -> Content:
@@ -80,10 +87,11 @@ class Content:
         shown = shown_rows(found, most_rows)
         judged = found.verdict
         course = f"<p>{plain(found.course)}</p>" if found.course else ""
-        verdict = f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>{course}'
+        verdict = _verdict(judged) + course
         made = f'<div class="side-by-side">{_provenance(provenance)}{_parameters(parameters)}</div>'
         sections = [
             Section("clusters", "Clusters", _clusters(found)),
+            Section("groups", "Groups", groups_html(found, conditions)),
             Section("markers", "What makes each cluster", markers_html(found)),
             Section("relevance", "Which columns carry the clusters", relevance_html(found)),
             Section("trust", "Can it be trusted?", verdict + _convergence(found)),
@@ -133,6 +141,19 @@ def _summary(found: Findings) -> str:
     if found.stream:
         sentences.append(f"Rows came in {found.stream}")
     return " ".join(sentences)
+
+
+def _verdict(judged: Verdict) -> str:
+    """Return whether the chains agree: a line for each part."""
+    if not judged.parts:
+        return f'<p class="verdict {judged.tone}">{plain(judged.text)}</p>'
+    lines = "".join(
+        f"<dt>{part.about} <strong>{plain(part.answer)}</strong></dt><dd>{plain(part.words())}</dd>"
+        for part in judged.parts
+    )
+    alone = f"<p>{plain(ALONE)}</p>" if judged.agreement == "cannot tell" else ""
+    inside = f"<p>Do the chains agree?</p><dl>{lines}</dl>{alone}"
+    return f'<div class="verdict {judged.tone}">{inside}</div>'
 
 
 def _sampled(found: Findings, n_shown: int) -> str:
@@ -229,6 +250,7 @@ def _convergence(found: Findings) -> str:
     scalars = posterior.columns()
     drawn = _traces(scalars, diagnosis)
     pieces = [
+        f"<h3>Details</h3><p>{plain(DETAILS)}</p>",
         _tree_space(posterior),
         "<h3>Traces</h3><p>One line for each chain, from the first draw that was kept to the last. "
         f'Chains that agree overlap.</p><div class="traces">{drawn}</div>'

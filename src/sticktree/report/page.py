@@ -57,6 +57,7 @@ def build_report(
     names: Sequence[Any] | None = None,
     classes: Sequence[Any] | None = None,
     annotations: Mapping[str, Sequence[Any]] | None = None,
+    conditions: Mapping[Any, Any] | None = None,
     title: str | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> str:
@@ -79,6 +80,9 @@ def build_report(
     annotations : dict of str to sequence, length n_samples, or None, default=None
         What else is known of the rows, by name: classes, or numbers if they are many distinct ones.
         Each can be a track beside the tree, and the colour of branches and rows.
+    conditions : dict or None, default=None
+        Of a fit with groups, the condition of each group, ``{group: condition}``: the section on
+        groups then compares conditions; see ``DFPMixture.compare``.
     title : str or None, default=None
         What the page is called.
     provenance : dict or None, default=None
@@ -107,9 +111,13 @@ def build_report(
         raise ParameterError("provenance", provenance, "a dict or None")
     if annotations is not None and not isinstance(annotations, Mapping):
         raise ParameterError("annotations", annotations, "a dict of sequences or None")
+    if conditions is not None and estimator.fit_.training.groups is None:
+        raise ParameterError("conditions", conditions, "left out of a fit without groups")
     found = Findings(estimator.fit_, names=names, classes=classes, annotations=annotations)
     title = title or "A tree by sticktree"
-    content = Content.of(found, estimator.get_params(), provenance, title=title)
+    content = Content.of(
+        found, estimator.get_params(), provenance, conditions=conditions, title=title
+    )
     style, script = _read("page.css"), _script()
     pieces = {
         **content.pieces,

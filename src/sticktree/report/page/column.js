@@ -100,7 +100,7 @@ class Column {
     const scale = SCALES[this.heat];
     const scores = new Float32Array(n);
     let { mean, sd } = this;
-    if (this.heat === "linear") for (let i = 0; i < n; i++) scores[i] = this.stored[i];
+    if (this.heat === "linear") scores.set(this.stored);
     else {
       let [sum, squares] = [0, 0];
       for (let i = 0; i < n; i++) {
@@ -111,11 +111,17 @@ class Column {
       for (const v of scores) if (!Number.isNaN(v)) squares += (v - mean) ** 2;
       sd = Math.sqrt(squares / this.seen[n]);
     }
-    this.scoreSums = new Float64Array(n + 1);
+    // In local variables: half a million entries are read before the first picture.
+    const sums = new Float64Array(n + 1);
+    const each = sd > 0 ? 1 / sd : 0;
+    let sum = 0;
     for (let i = 0; i < n; i++) {
-      scores[i] = Number.isNaN(scores[i]) ? NaN : sd > 0 ? (scores[i] - mean) / sd : 0;
-      this.scoreSums[i + 1] = this.scoreSums[i] + (Number.isNaN(scores[i]) ? 0 : scores[i]);
+      const score = (scores[i] - mean) * each; // NaN stays NaN
+      scores[i] = score;
+      if (score === score) sum += score;
+      sums[i + 1] = sum;
     }
+    this.scoreSums = sums;
     this.scores = scores;
   }
 
