@@ -36,6 +36,7 @@ class Scaling:
     def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
         """Measure encoded rows."""
         check_observed("X", values, columns.spoken)
+        _check_range(values, columns)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
         some = columns.is_continuous
         if standardize and some.any():
@@ -119,6 +120,22 @@ def smallest_gap(column: npt.ArrayLike) -> float:
     spacing = np.finfo(np.float64).eps * np.abs(distinct / 2).max()
     real = gaps[gaps > max(ROUNDING * width, 4 * spacing)]
     return float(2 * real.min()) if real.size else 0.0
+
+
+def _check_range(values: FloatArray, columns: Columns) -> None:
+    """Raise if values of a column, all of which have some, are too far apart for a number."""
+    # Halves, and some room for what is computed of them.
+    halves = np.nanmax(values, axis=0) / 2 - np.nanmin(values, axis=0) / 2
+    far = np.flatnonzero(halves >= 2e307)
+    if far.size:
+        raise ParameterError(
+            "Input X",
+            None,
+            "columns whose values are less than 4e307 apart",
+            "divide it by something, or write NaN for what is missing",
+            verb="have",
+            shown=f"more in column {columns.names[far[0]]}",
+        )
 
 
 def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:

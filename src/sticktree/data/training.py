@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray, check_reach
 from sticktree.data import Columns, Table
-from sticktree.data.factoring import check_number, factors_pay, find_factors
+from sticktree.data.factoring import check_number, factors_pay, find_factors, varies
 from sticktree.data.factors import Factored, Factors
 from sticktree.data.groups import RowGroups
 from sticktree.data.parents import Kin, kin_parallel, read_kin
@@ -231,6 +231,8 @@ class TrainingData:
         table, factored = data, None
         if isinstance(factors, int):
             check_number(factors, data)
+        if isinstance(factors, str) and not varies(data):
+            factors = None
         if factors is not None:
             if not isinstance(factors, Factors):
                 factors = find_factors(data, None if isinstance(factors, str) else factors)
