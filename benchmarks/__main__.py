@@ -35,6 +35,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         engine.engine,
         engine.growth,
         groups.groups,
+        groups.groups_of_many,
         start.memory,
         start.compiling,
         mixing.mixing,

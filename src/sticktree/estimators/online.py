@@ -134,7 +134,7 @@ def _followed(last: Fit, training: TrainingData, workers: Workers) -> list[Run]:
     model, old = last.model, last.training
     assert training.store is not None
     jitter = model.jitter(training.data.shape[1])
-    old = replace(old, store=MemoryStore(old.data))  # one for all chains
+    old = replace(old, store=old.stored())  # one for all chains
     runs = []
     for run in last.sampled.runs:
         chain = unpack_chain(pack_chain(run.chain), old, model)

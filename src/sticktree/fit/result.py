@@ -219,12 +219,22 @@ class Fit(FittedClusters):
         partitions = group_partitions(some, groups.of_data, n_names, labels, rng)
         return Composition(groups.names, shares, self._cluster_merges(labels), partitions)
 
+    @property
+    def tells_group_gain(self) -> bool:
+        """Whether it can be said if groups matter: that needs the rows one by one."""
+        return self.training.groups is not None and not self.training.parallel
+
     @cached_property
     def group_gain(self) -> GroupGain:
         """Whether groups matter: what the group of a row adds to its leave-one-out density."""
         training, posterior = self.training, self.posterior
         if training.groups is None:
             raise AttributeError("there are no groups: fit with fit(X, groups=…)")
+        if training.parallel:
+            raise ValueError(
+                "whether groups matter is told by leave-one-out densities, which need "
+                'algorithm="gibbs": fit some of the rows so; composition_ and compare() are there'
+            )
         affordable = max(GAIN_ROWS // max(training.n_data, 1), FEWEST_GAIN_DRAWS)
         used = posterior.predictive.labelled.thinned(min(GAIN_DRAWS, affordable))
         return group_gain(used, training.groups.names, training.groups.of_data)
