@@ -33,6 +33,7 @@ LABEL_BYTES = 500_000_000  # of labels that draws of the parallel sampler keep, 
 BY_WORKERS = "rows-"  # begins digests that workers of a cluster made
 CHUNK = 65_536  # rows that are copied at a time
 SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
+MOST_GROUPS = 2_000  # of rows for the parallel sampler, which counts them in all leaves and draws
 LEAST_LABELLED = 4  # draws of each chain that have labels, however many rows there are
 
 ROUND = "to use importance or sampling weights, scale and round them, or draw rows by them"
@@ -187,6 +188,8 @@ class TrainingData:
         found = None
         if groups is not None:
             found = read_groups(groups, len(table.values), rows, group_column)
+        if parallel:
+            check_few_groups(found)
         whole = np.array_equal(rows, np.arange(len(table.values)))
         values = table.values if whole else table.values[rows]
         if scaling is None:
@@ -444,6 +447,25 @@ def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
             shown=f'"parallel" with {", ".join(others)} columns',
         )
     return algorithm == "parallel" or (algorithm == "auto" and not others and n_rows > MANY)
+
+
+def check_few_groups(groups: RowGroups | None) -> None:
+    """Raise if there are more groups than the parallel sampler counts in every leaf and draw."""
+    if groups is None:
+        return
+    n_names, number = len(groups.names), int(groups.of_data.max()) + 1
+    if number > MOST_GROUPS:
+        shown = f"{n_names:,} groups"
+        if number > n_names:
+            shown += f" and {number - n_names:,} rows without one, each a group of its own"
+        raise ParameterError(
+            "groups",
+            None,
+            f"at most {MOST_GROUPS:,} groups for the parallel sampler",
+            'name groups for all rows, leave rows without one out, or fit with algorithm="gibbs"',
+            verb="have",
+            shown=shown,
+        )
 
 
 def wanted_factors(

@@ -321,6 +321,7 @@ class FittedMixture(Learned):
         """
         check_is_fitted(self)
         if is_dask(X):
+            _check_lazy_groups(groups)
             return lazily(self, "score_samples", X, np.float64)
         X, numbers = self._groups_of(X, groups)  # noqa: N806
         x = self._asked(X, self.predictive_.models)
@@ -382,6 +383,7 @@ class FittedMixture(Learned):
         check_is_fitted(self)
         fit = self.fit_.prepared_for(level, n_clusters)
         if is_dask(X):
+            _check_lazy_groups(groups)
             width = fit.n_clusters(level, n_clusters)
             asked = {"level": level, "n_clusters": n_clusters}
             return lazily(self, "predict_proba", X, np.float64, width, **asked)
@@ -400,6 +402,7 @@ class FittedMixture(Learned):
         check_is_fitted(self)
         fit = self.fit_.prepared_for(level, n_clusters)  # here, and not once for each partition
         if is_dask(X):
+            _check_lazy_groups(groups)
             asked = {"level": level, "n_clusters": n_clusters}
             return lazily(self, "predict", X, np.int32, **asked)
         X, numbers = self._groups_of(X, groups)  # noqa: N806
@@ -543,3 +546,15 @@ class FittedMixture(Learned):
         if self.fit_.training.factors is not None:
             x = x[:0]  # the scores of rows have no gaps
         compile_for_answers(models, x, self.progress)
+
+
+def _check_lazy_groups(groups: Any) -> None:
+    """Raise if groups are given for rows that are read when they are asked for."""
+    if groups is not None:
+        raise ParameterError(
+            "groups",
+            groups,
+            "None for a dask array or DataFrame",
+            "give a DataFrame with the column that had the groups in the fit",
+            shown=type(groups).__name__,
+        )

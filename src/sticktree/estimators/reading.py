@@ -18,7 +18,7 @@ from sticktree.data import Table, read_table
 from sticktree.data.groups import read_groups, take_column
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
-from sticktree.data.training import TrainingData
+from sticktree.data.training import TrainingData, check_few_groups
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.fit import Fit
 from sticktree.inference.runner import Workers
@@ -196,6 +196,7 @@ def _of_dask(
     if groups is not None:
         groups = groups.compute() if is_dask(groups) else groups
         found = read_groups(groups, source.n_rows, np.arange(source.n_rows), column)
+    check_few_groups(found)
     names = None if source.names is None else X.columns
     known = None if last is None else last.training.scaling
     scaling = _scaling_outside(estimator, source.n_columns, names, known, source.measure)
@@ -224,6 +225,7 @@ def _of_chunks(
     found = None
     if groups is not None:
         found = read_groups(groups, table.n_rows, np.arange(table.n_rows), column)
+    check_few_groups(found)
     table.check_numbers()
     n_threads = Workers.of(estimator.n_chains, estimator.n_jobs).n_threads
     scaling = _scaling_outside(

@@ -152,6 +152,16 @@ class BulkChain(ChainState):
         self._read_rows()
         self.effort = Effort(self.size)  # new rows are warmed up to anew
 
+    def keep_leaves(self, sums: Sums) -> None:
+        """Go on with other sums of the leaves; those without rows go."""
+        keep = sums.n > 0
+        for leaf in self.leaves[~keep]:
+            self._drop(int(leaf))
+        self.leaves, self.sums = self.leaves[keep], sums.at(keep)
+        self.rank, self.anchor = self.rank[keep], self.anchor[keep]
+        self.seated = self.seated[keep]
+        self._settle()
+
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
         self._measure(rows)

@@ -21,7 +21,7 @@ from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State
-from sticktree.engine.own.structure import join_leaves, split_leaf
+from sticktree.engine.own.structure import drop_leaf, join_leaves, split_leaf
 from sticktree.model import Model
 
 
@@ -124,6 +124,9 @@ class OwnBulkChain(OwnNoise, BulkChain):
 
     def _merge(self, leaf: int, other: int) -> None:
         join_leaves(self.state, other)
+
+    def _drop(self, leaf: int) -> None:
+        drop_leaf(self.state, leaf)
 
     def _make_room(self, n_leaves: int) -> None:
         old = self.state

@@ -130,6 +130,9 @@ class SharedBulkChain(SharedNoise, BulkChain):
     def _merge(self, leaf: int, other: int) -> None:
         join_leaves(self.state, other)
 
+    def _drop(self, leaf: int) -> None:
+        join_leaves(self.state, leaf)  # in a compressed tree what is above branches, or goes too
+
     def _make_room(self, n_leaves: int) -> None:
         old = self.state
         if n_leaves < old.leaves.size:

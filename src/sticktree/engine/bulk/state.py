@@ -109,6 +109,10 @@ class ChainState(Sampler):
         """Take a leaf away whose rows its sibling gets."""
         raise NotImplementedError
 
+    def _drop(self, leaf: int) -> None:
+        """Take a leaf away whose rows are gone, and all above it that has no others."""
+        raise NotImplementedError
+
     def _moves_of_tree(self) -> list[Move]:
         """Return the moves of the tree and of all parameters given the sums."""
         raise NotImplementedError
