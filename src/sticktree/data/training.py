@@ -14,7 +14,8 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.data import Columns, Table
 from sticktree.data.factoring import check_number, factors_pay, find_factors
 from sticktree.data.factors import Factored, Factors
-from sticktree.data.groups import RowGroups, read_groups
+from sticktree.data.groups import RowGroups
+from sticktree.data.parents import Kin, kin_parallel, read_kin
 from sticktree.data.scaling import Scaling
 from sticktree.errors import ParameterError
 from sticktree.model import Column
@@ -103,6 +104,8 @@ def digest(data: FloatArray, groups: RowGroups | None = None) -> str:
     found = hashlib.sha256()
     if groups is not None:
         found.update(groups.of_data.tobytes())
+        if groups.parents is not None:
+            found.update(groups.parents.tobytes())
     for start in range(0, len(data), CHUNK):
         part = data[start : start + CHUNK]
         # NaN has many forms, and all are the same.
@@ -187,7 +190,9 @@ class TrainingData:
         parallel = is_parallel(algorithm, table.columns, len(rows))
         found = None
         if groups is not None:
-            found = read_groups(groups, len(table.values), rows, group_column)
+            found = read_kin(groups, len(table.values), rows, group_column)
+        if isinstance(groups, Kin) and found is not None and parallel:
+            raise kin_parallel(groups, algorithm, len(rows))
         if parallel:
             check_few_groups(found)
         whole = np.array_equal(rows, np.arange(len(table.values)))
@@ -401,14 +406,14 @@ class TrainingData:
             return self.data
         return self.data[_spread_rows(self.n_data, SOME_BY_ONE if most is None else most)]
 
-    def some_groups(self) -> IntArray | None:
-        """Return the groups of `some` of the data, numbered without gaps."""
+    def some_groups(self) -> tuple[IntArray, IntArray | None] | None:
+        """Return the groups of `some` of the data, numbered without gaps, and their parents."""
         if self.groups is None:
             return None
         if self.parallel:
             return self.groups.of_some(self._picked(SOME).number.astype(np.int64))
         if self.n_data <= ALL:
-            return self.groups.of_data
+            return self.groups.of_data, self.groups.parents
         return self.groups.of_some(_spread_rows(self.n_data, SOME_BY_ONE))
 
     def log_units_of(self, some: FloatArray) -> FloatArray:

@@ -224,12 +224,13 @@ class FittedMixture(Learned):
         Parameters
         ----------
         a, b : object
-            Names of two groups; with ``conditions`` those of two conditions, which may be left out
-            if there are no others.
+            Names of two groups, or of two parents of groups; with ``conditions`` those of two
+            conditions, which may be left out if there are no others.
         conditions : dict or None, default=None
             The condition of each group, ``{group: condition}``. Groups are then a sample of all
             that could have been in a condition: how much they vary counts, as the number of rows in
             them does not make them more. A group that is left out, or is None, does not count.
+            Parents are compared in the same way, as conditions of the groups below them.
         within : {"parent"} or None, default=None
             "parent" compares the shares of a branch in the one above it: a branch that grows does
             not make its cousins shrink.
@@ -528,6 +529,8 @@ class FittedMixture(Learned):
         if column is not None and column in map(str, getattr(X, "columns", ())):
             X, taken, _ = take_column(X, column)  # noqa: N806
             groups = taken if groups is None else groups
+        if known.parent_column in map(str, getattr(X, "columns", ())):
+            X, _, _ = take_column(X, known.parent_column)  # noqa: N806
         if groups is None:
             return X, None
         return X, known.numbers_of(groups, len(X))

@@ -16,6 +16,7 @@ from sklearn.utils.validation import validate_data
 from sticktree.checks import check_not_infinite
 from sticktree.data import Table, read_table
 from sticktree.data.groups import read_groups, take_column
+from sticktree.data.parents import Kin, kin_parallel, take_columns
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData, check_few_groups
@@ -61,6 +62,8 @@ def training_data(
     ``factors`` is the parameter of the estimator, checked.
     """
     scaling = None if last is None else last.training.scaling
+    if isinstance(groups, Kin) and (is_dask(X) or isinstance(X, ChunkedTable)):
+        raise kin_parallel(groups, "parallel", X.shape[0] if is_dask(X) else len(X))
     if is_dask(X):
         dask, array = "a dask array or DataFrame", "X.compute()"
         _check_outside(estimator, sample_weight, algorithm, factors, dask, array)
@@ -69,7 +72,7 @@ def training_data(
         chunks, array = "a table that is read in chunks", "an array in memory"
         _check_outside(estimator, sample_weight, algorithm, factors, chunks, array)
         return _of_chunks(estimator, X, scaling, groups)
-    X, groups, column = take_column(X, groups)  # noqa: N806
+    X, groups, column = take_columns(X, groups)  # noqa: N806
     names, table = row_names(X), read_rows(estimator, X, reset=last is None)
     wanted = factors if last is None else last.training.factors
     return TrainingData.of_table(

@@ -217,7 +217,9 @@ class Fit(FittedClusters):
         shares = group_shares(draws, groups.of_data, n_names, labels, rng, times)
         some = spread(draws, PARTITION_DRAWS)
         partitions = group_partitions(some, groups.of_data, n_names, labels, rng)
-        return Composition(groups.names, shares, self._cluster_merges(labels), partitions)
+        merges, descent = self._cluster_merges(labels), groups.descent()
+        found = Composition(groups.names, shares, merges, partitions, in_order=groups.in_order)
+        return found.with_parents(descent, rng) if descent else found
 
     @property
     def tells_group_gain(self) -> bool:
