@@ -11,6 +11,7 @@ from dataclasses import replace
 from benchmarks import (
     clusters,
     engine,
+    group_answers,
     groups,
     mixing,
     scale_chunks,
@@ -35,6 +36,8 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         engine.engine,
         engine.growth,
         groups.groups,
+        group_answers.groups_answers,
+        group_answers.groups_penguins,
         start.memory,
         start.compiling,
         mixing.mixing,
@@ -61,6 +64,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
 }
 GROUPS = (
     "scale",
+    "groups",
     "clusters",
     "wide",
 )  # of parts that begin so; they take long, and run when asked for

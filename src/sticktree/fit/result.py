@@ -210,7 +210,9 @@ class Fit(FittedClusters):
         shares = group_shares(draws, groups.of_data, n_names, labels, rng, times)
         some = spread(draws, PARTITION_DRAWS)
         partitions = group_partitions(some, groups.of_data, n_names, labels, rng)
-        return Composition(groups.names, shares, self._cluster_merges(labels), partitions)
+        n_rows = np.bincount(groups.of_data, minlength=n_names)[:n_names].astype(np.int32)
+        merges = self._cluster_merges(labels)
+        return Composition(groups.names, shares, merges, partitions, n_rows=n_rows)
 
     @cached_property
     def group_gain(self) -> GroupGain:
