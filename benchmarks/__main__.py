@@ -36,8 +36,9 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         engine.engine,
         engine.growth,
         groups.groups,
-        group_answers.groups_answers,
-        group_answers.groups_penguins,
+        groups.groups_of_many,
+        group_answers.group_answers,
+        group_answers.group_penguins,
         start.memory,
         start.compiling,
         mixing.mixing,
@@ -64,7 +65,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
 }
 GROUPS = (
     "scale",
-    "groups",
+    "group",
     "clusters",
     "wide",
 )  # of parts that begin so; they take long, and run when asked for

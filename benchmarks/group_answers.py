@@ -58,7 +58,7 @@ def answer(simulation: Simulation, composition: Composition, labels: Any) -> Ans
     return Answer(agreement, covered.mean(), within.mean(), np.abs(p - 0.5), p)
 
 
-def groups_answers(quick: bool) -> Iterator[Row]:
+def group_answers(quick: bool) -> Iterator[Row]:
     """Simulate 8 groups of 500 rows in 10 branches, half of which differ by a factor of 2."""
     free, given, chance, gains = [], [], [], []
     areas: dict[str, list[float]] = {"free": [], "given": [], "bic": [], "kmeans": []}
@@ -96,7 +96,7 @@ def groups_answers(quick: bool) -> Iterator[Row]:
     yield _gain("gain of groups at random, the largest, in nats", max(gains), most=3.0)
 
 
-def groups_penguins(quick: bool) -> Iterator[Row]:
+def group_penguins(quick: bool) -> Iterator[Row]:
     """Say whether islands matter to penguins, and islands at random."""
     found = datasets.load("penguins")
     island = np.array(found.annotations["island"])

@@ -44,6 +44,7 @@ exclude_patterns = [
     "sg_execution_times.rst",
     "results/table1.md",  # parts of results/index.md
     "results/glass.md",
+    "results/convergence.md",
     "results/fig*.md",
 ]
 language = "en_GB"

@@ -28,7 +28,7 @@ def test_the_help_names_every_part(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["tabel1"], "parts must be any of table1, glass, clusters, .* got 'tabel1'"),
+        (["tabel1"], "parts must be any of table1, convergence, glass, .* got 'tabel1'"),
         (["table1", "--sets", "irish"], "sets must be any of r15, .* got 'irish'"),
         (["table1", "--splits", "0"], "n_splits must be an integer of at least 1, got 0"),
         (["clusters", "--sets", "irish"], "sets must be any of .*iris, wine, .* got 'irish'"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -68,6 +68,10 @@ class Groups:
     def number(self) -> int:
         """How many groups there are."""
         return int(self.of_row.max()) + 1
+
+    def without_rows(self) -> Groups:
+        """Return as many groups, but of one row only: enough where rows are known by their sums."""
+        return replace(self, of_row=np.array([self.number - 1], dtype=np.int32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +159,11 @@ class Model:
         for it: it cannot be told from the noise.
         """
         return 2.0 if self.private_step and self.scales == "shared" else 1.0
+
+    def of_sums(self) -> Model:
+        """Return the model of a state that has sums of rows and no rows."""
+        groups = None if self.groups is None else self.groups.without_rows()
+        return replace(self, groups=groups)
 
     def jitter(self, n_columns: int) -> FloatArray | None:
         """Return over which width the values of each column are spread, or None.

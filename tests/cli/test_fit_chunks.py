@@ -122,6 +122,22 @@ def test_folders_are_read_whole_if_they_are_small(folder, told):
     )
 
 
+@pytest.mark.usefixtures("small")
+def test_groups_of_a_large_file(folder, told):
+    who = np.repeat(["p", "q", "r", "s"], 25)
+    condition = np.where(np.isin(who, ["p", "q"]), "old", "new")
+    frame = pd.read_parquet(folder / "x.parquet").assign(who=who, condition=condition)
+    frame.to_parquet("cells.parquet")
+    asked = ["--group", "who", "--condition", "condition"]
+    code, _, err = told("fit", "cells.parquet", "-o", "run", *asked, *QUICK[:-1])
+    assert code == 0, err
+    assert "fitting 100 rows, read in chunks" in err
+    assert "who" in (folder / "run" / "run.json").read_text("utf-8")
+    lines = (folder / "run" / "composition.csv").read_text("utf-8").splitlines()
+    assert {line.split(",")[0] for line in lines[1:]} == {"p", "q", "r", "s"}
+    assert (folder / "run" / "contrasts.csv").exists()
+
+
 @pytest.mark.usefixtures("small", "folder")
 def test_from_a_large_file_to_a_run(told):
     for name in ("x.npy", "x.parquet", "x.zarr", "parts"):

@@ -242,10 +242,6 @@ def test_groups_can_be_routed_through_a_pipeline():
         (lambda m, x: m.fit(x, groups=[None] * len(x)), ("groups", "none at all")),
         (lambda m, x: m.fit(x, groups=7), ("groups", "one name for each")),
         (
-            lambda m, x: m.set_params(algorithm="parallel").fit(x, groups=rows()[1]),
-            ("groups", "parallel", "gibbs"),
-        ),
-        (
             lambda m, x: m.set_params(group_concentration=-1).fit(x, groups=rows()[1]),
             ("group_concentration", "-1"),
         ),

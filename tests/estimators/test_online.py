@@ -17,6 +17,7 @@ from sticktree.inference.drift import Z_LIMIT, Batch, DriftWarning, Stream
 from sticktree.present.findings import Findings
 from sticktree.present.notebook import html_of_fit
 from sticktree.present.terminal import head, summary
+from tests.support.checks import assert_rejected
 
 CENTRES = np.array([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0], [14.0, 14.0]])
 CHOICES = {
@@ -306,3 +307,32 @@ def test_a_new_fit_forgets_the_stream(fourth):
     mixture = copy.deepcopy(fourth).set_params(n_warmup=2, n_draws=2)
     quiet(mixture.fit, batch_of(0, 30))
     assert not hasattr(mixture, "stream_")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sticktree.inference.drift.DriftWarning")
+def test_clusters_that_move_are_followed_by_forgetting():
+    def batch(t, rng):
+        centres = np.array([[0.0, 0.6 * t], [9.0, 0.6 * t]])
+        return centres[rng.integers(2, size=80)] + rng.normal(size=(80, 2))
+
+    scores = {}
+    for forget in (0.0, 0.5):
+        rng = np.random.default_rng(0)
+        mixture = DFPMixture(
+            depth=2, covariance_type="diag", leaf_noise="shared", n_chains=2, n_warmup=30,
+            n_draws=20, random_state=0, n_jobs=1,
+        )  # fmt: skip
+        for t in range(9):
+            mixture = mixture.partial_fit(batch(t, rng), n_warmup=6, n_draws=8, forget=forget)
+        scores[forget] = mixture.score(batch(9, rng))
+        mixture.sample(5)
+    # With all rows kept, each cluster is a trail of five units; with half of them forgotten, next
+    # to all rows are of the last three batches.
+    assert scores[0.5] > scores[0.0] + 0.1, scores
+
+
+@pytest.mark.parametrize("forget", [1.0, -0.1, "much", None])
+def test_what_cannot_be_forgotten(forget):
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    assert_rejected(lambda: DFPMixture().partial_fit(x, forget=forget), "forget", "below 1")

@@ -290,3 +290,26 @@ def test_the_summary_says_what_is_wrong(posterior):
     assert "each leaf with its own noise, full covariance: the best of 4 by leave" in page.text
     untold = fitted(posterior, diagnosis=Diagnosis({}, {}))
     assert "cannot be told" in Page(html_of_fit(untold)).text
+
+
+def test_every_answer_has_a_repr_of_a_line():
+    """A notebook shows what a cell ends with: never a page of numbers."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(np.repeat([[0.0, 0.0], [9.0, 9.0]], 30, axis=0), 1.0)
+    mixture = DFPMixture(
+        covariance_type="full", leaf_noise="shared", n_chains=2, n_warmup=40, n_draws=40
+    )
+    mixture.set_params(random_state=0).fit(rows, groups=["a", "b"] * 30)
+    shown = {
+        "Fit(60 rows, 2 columns; shared full, depth ": mixture.fit_,
+        "Course(as long as was asked for; 0 looks)": mixture.course_,
+        "LeaveOneOut(elpd -": mixture.loo(),
+        "NumberOfClusters(P(2) = ": mixture.number_of_clusters_,
+        "Composition(2 groups, 2 clusters)": mixture.composition_,
+        "Contrasts('a' over 'b', 2 branches)": mixture.compare("a", "b"),
+        "GroupGain(groups do not matter: ": mixture.groups_matter(),
+    }
+    for beginning, answer in shown.items():
+        assert repr(answer).startswith(beginning)
+        assert "\n" not in repr(answer)
+        assert len(repr(answer)) < 120

@@ -19,23 +19,27 @@ class ManyThreads(ThreadPlacement):
     rows_of_thread = 1
 
 
-def rows_of(x, n_threads=1, jitter=None, first=0):
+def rows_of(x, n_threads=1, jitter=None, first=0, group=None):
     """Return rows in memory."""
-    part = partition(np.asarray(x, dtype=float), first, jitter)
+    part = partition(np.asarray(x, dtype=float), first, jitter, group)
     return Rows(ManyThreads(part, n_threads))
 
 
-def many_parts(x, cuts, n_threads=1, order=None, jitter=None):
+def many_parts(x, cuts, n_threads=1, order=None, jitter=None, group=None):
     """Return rows in several partitions, which are gone through in any order."""
-    return Rows(ManyParts(x, cuts, n_threads, order, jitter))
+    return Rows(ManyParts(x, cuts, n_threads, order, jitter, group))
 
 
 class ManyParts:
     """A placement of several partitions in memory."""
 
-    def __init__(self, x, cuts, n_threads, order, jitter):
+    def __init__(self, x, cuts, n_threads, order, jitter, group=None):
         bounds = itertools.pairwise([0, *cuts, len(x)])
-        parts = [rows_of(x[a:b], n_threads, jitter, a) for a, b in bounds]
+        of = [None] * len(x) if group is None else group
+        parts = [
+            rows_of(x[a:b], n_threads, jitter, a, None if group is None else of[a:b])
+            for a, b in bounds
+        ]
         self.parts = [rows.placement for rows in parts]
         self.order = range(len(parts)) if order is None else order
         self.extent = Extent.joined([part.extent for part in self.parts])

@@ -118,6 +118,10 @@ def record(recorder):
         grouped = DFPMixture(**settings, **SHORT).fit(data, groups=who)
         grouped.score_samples(data, groups=who)
         grouped.loo()
+        recorder.task = f"groups {of} parallel"
+        for form in ("full", "diag"):
+            settings |= {"covariance_type": form, "algorithm": "parallel"}
+            DFPMixture(**settings, **SHORT).fit(data, groups=who).score_samples(data, groups=who)
         recorder.task = f"stream {of}"
         mixture.partial_fit(data)
         mixture.partial_fit(data)

@@ -10,13 +10,14 @@ from sticktree.cli import Command, StoppedError
 
 REPRODUCE_EPILOG = """\
 parts:
-    table1      test log density of every method, on the same ten splits of each set
-    glass       purity of trees on Glass, R15, Aggregation and a synthetic set
-    clusters    clusters of public sets, by every program, k given and k free
-    fig1, fig2  recursive sticks; a diffusion
-    fig3        data, tree and density, on Aggregation and R15
-    fig4        the trees of a Dirichlet diffusion tree and of a DFP on the same data
-    all         all of these [default]; about two hours on two cores
+    table1       test log density of every method, on the same ten splits of each set
+    convergence  whether the chains of table1 agree, on one split of each set
+    glass        purity of trees on Glass, R15, Aggregation and a synthetic set
+    clusters     clusters of public sets, by every program, k given and k free
+    fig1, fig2   recursive sticks; a diffusion
+    fig3         data, tree and density, on Aggregation and R15
+    fig4         the trees of a Dirichlet diffusion tree and of a DFP on the same data
+    all          all of these [default]; about two hours on two cores
 
 The page is index.md in the folder, beside CSV files, figures and provenance.json. Each fit is kept
 as soon as it is done: the same command goes on where it was interrupted, and does nothing twice.

@@ -13,7 +13,7 @@ from typing import Any
 
 from sticktree.cli.provenance import environment
 from sticktree.files import atomically
-from sticktree_paper import clusters, purity, table1
+from sticktree_paper import clusters, convergence, purity, table1
 from sticktree_paper.clustering_scores import Comparison
 from sticktree_paper.clustering_work import FREE, GIVEN
 from sticktree_paper.methods import QUICK, Length, code_digest
@@ -21,7 +21,7 @@ from sticktree_paper.results import Result
 from sticktree_paper.splits import SETS
 
 PAGE, PROVENANCE = "index.md", "provenance.json"
-PARTS = ("table1", "glass", "clusters", "fig1", "fig2", "fig3", "fig4")
+PARTS = ("table1", "convergence", "glass", "clusters", "fig1", "fig2", "fig3", "fig4")
 """In the order of the page."""
 OWN_PAGES = {"clusters": "Set by set, where we lose, and how it was measured"}
 """Parts that are too long for the page, which has their beginning and a link in these words."""
@@ -61,6 +61,14 @@ class Folder:
             *table1.evidence_markdown(densities, bounds),
         ]
         self._write_part("table1", [*text, *_left_out(absent)], results, length)
+
+    def write_convergence(
+        self, lines: Sequence[convergence.Line], absent: dict[str, str], length: Length
+    ) -> None:
+        """Write whether chains of our fits agree."""
+        self._write_csv("convergence.csv", [line.row for line in lines])
+        text = [*convergence.markdown(lines), *_left_out(absent)]
+        self._write_part("convergence", text, [], length)
 
     def write_purity(
         self, results: Sequence[Result], absent: dict[str, str], length: Length
@@ -176,6 +184,9 @@ class Folder:
             where = f"Python {machine['python']}, {packages}, {machine['machine']}"
             day = record["made"][:10]
             yield f"- `{part}`: {fits if record['fits'] else ''}{made}, {where}, {day}"
+        for part, record in self._provenance()["parts"].items():
+            if "remark" in record:
+                yield f"Of `{part}`, {record['remark']}"
 
     def _write(self, name: str, text: str) -> None:
         with atomically(self.path / name) as temporary:

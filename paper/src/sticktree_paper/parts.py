@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sticktree.checks import check_integer
 from sticktree.datasets import MissingDataError, load
+from sticktree_paper import convergence
 from sticktree_paper.clustering_programs import left_out
 from sticktree_paper.clustering_scores import Comparison
 from sticktree_paper.clustering_sets import (
@@ -102,7 +103,8 @@ def reproduce(
     Parameters
     ----------
     parts : iterable of str
-        Any of "table1", "glass" (the purity of trees), "clusters", "fig1" to "fig4", or "all".
+        Any of "table1", "convergence", "glass" (the purity of trees), "clusters", "fig1" to "fig4",
+        or "all".
     folder : path, default="paper"
         Where everything goes. Results that it has of the same code, data and settings are used.
     quick : bool, default=False
@@ -184,6 +186,18 @@ def _table1(job: Job) -> None:
     job.folder.write_table1(job.done(keys), absent, job.length)
 
 
+def _convergence(job: Job) -> None:
+    names = job.chosen("convergence", QUICK_SETS if job.quick else TABLE_1)
+    if not names:
+        return
+    found, absent = available(names, lambda name: SETS[name].dataset)
+    lines = []
+    for name in found:
+        job.tell(f"  {name}")
+        lines.append(convergence.judge(name, job.length))
+    job.folder.write_convergence(lines, absent, job.length)
+
+
 def _glass(job: Job) -> None:
     names = QUICK_TREES if job.quick else PURITY_SETS
     found, absent = available(names, lambda name: name)
@@ -239,17 +253,20 @@ def available(
 
 MAKERS: dict[str, Callable[[Job], None]] = {
     "table1": _table1,
+    "convergence": _convergence,
     "glass": _glass,
     "clusters": _clusters,
     **{part: partial(_figure, part) for part in PARTS if part.startswith("fig")},
 }
 OF_SETS: dict[str, Callable[[], Iterable[str]]] = {
     "table1": lambda: tuple(SETS),
+    "convergence": lambda: tuple(SETS),
     "clusters": cluster_names,
 }
 """Parts of which sets can be chosen, and those that they have."""
 WORDS = {
     "table1": "test log density of every method on the same splits",
+    "convergence": "whether chains agree, on one split of each set",
     "glass": "purity of trees, on Glass and others",
     "clusters": "clusters of public sets, by every program",
     "fig1": "recursive sticks",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sticktree.data import Columns, Table
     from sticktree.data.planning import TablePlan
     from sticktree.data.sources.file_table import FileTable
+    from sticktree.data.sources.tables import ChunkedTable
 
 WHOLE = "--algorithm gibbs reads it whole"
 NOT_FITTED = ("label", "id", "weights", "group", "condition")
@@ -350,21 +351,30 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     from sticktree.data.contents import Content
     from sticktree.data.planning import TablePlan
 
+    of_groups = ("group", "condition")
     for option in (*NOT_FITTED, "missing"):
-        if option in chosen:
+        if option in chosen and option not in of_groups:
             raise ValueError(
                 f"--{option} is not for tables that are read in chunks, such as {file.table.name}: "
                 f"leave it out, or {WHOLE}"
             )
     asked, only = asked_of(file.names, chosen)
     for column, kind in asked.items():
-        if kind not in ("gaussian", "drop"):
+        if kind not in ("gaussian", "drop", *of_groups):
             raise ValueError(
                 f"--kinds: column {column!r} cannot be {kind} in a table that is read in chunks, "
                 f"such as {file.table.name}: gaussian ones can, and {WHOLE}"
             )
     allowed = file.names if only is None else only
-    fitted = [name for name in allowed if asked.get(name) != "drop"]
+    fitted = [name for name in allowed if asked.get(name) not in ("drop", *of_groups)]
+    words = {
+        kind: [None if word is None else str(word) for word in _one(file, name).words()]
+        for name, kind in asked.items()
+        if kind in of_groups
+    }
+    groups, conditions = words.get("group"), None
+    if groups is not None and "condition" in words:
+        conditions = conditions_of(groups, words["condition"])
     if not fitted:
         raise ValueError(f"no column is left to fit: {', '.join(map(repr, file.names[:10]))}")
     table = file.table.select([file.names.index(name) for name in fitted])
@@ -380,8 +390,14 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
         else Content(name, "nothing", [], len(some))
         for name in file.names
     )
-    roles = {name: "gaussian" if name in found else "drop" for name in file.names}
-    return Rows(table, _columns(some, fitted), TablePlan(contents, roles))
+    roles = {name: "gaussian" if name in found else asked.get(name, "drop") for name in file.names}
+    plan = TablePlan(contents, roles)
+    return Rows(table, _columns(some, fitted), plan, groups=groups, conditions=conditions)
+
+
+def _one(file: LargeFile, name: str) -> ChunkedTable:
+    """Return one column of a large file."""
+    return file.table.select([file.names.index(name)])
 
 
 def _columns(some: Any, names: Sequence[str]) -> Columns:

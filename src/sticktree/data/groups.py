@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray
+from sticktree.data.sources.tables import ChunkedTable
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.tree.arrays import NULL
 
@@ -89,12 +90,16 @@ def take_column(X: Any, groups: Any) -> tuple[Any, Any, Any]:  # noqa: N803
     """
     if not isinstance(groups, str):
         return X, groups, None
-    columns = getattr(X, "columns", None)
+    columns = X.names if isinstance(X, ChunkedTable) else getattr(X, "columns", None)
     known = [] if columns is None else [str(name) for name in columns]
     if groups not in known:
-        expected = "the name of a column of a data frame, or one name for each row"
+        expected = "the name of a column of the table, or one name for each row"
         shown = f"{groups!r}" + (f", where the columns are {', '.join(known)}" if known else "")
         raise ParameterError("groups", groups, expected, shown=shown)
+    if isinstance(X, ChunkedTable):
+        place = known.index(groups)
+        others = [k for k in range(len(known)) if k != place]
+        return X.select(others), X.select([place]).words(), groups
     taken = X[groups]
     rest = X.drop(groups) if hasattr(X, "to_pandas") else X.drop(columns=[groups])
     return rest, taken, groups

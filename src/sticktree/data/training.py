@@ -64,10 +64,12 @@ class MemoryStore:
     ----------
     data : float array, shape (N, D)
         Standardised; NaN is missing.
+    group : int array, shape (N,), or None, default=None
+        The groups of the rows, if they belong to several.
     """
 
-    def __init__(self, data: FloatArray) -> None:
-        self.data = data
+    def __init__(self, data: FloatArray, group: IntArray | None = None) -> None:
+        self.data, self.group = data, group
         self._parts: dict[bytes | None, Partition] = {}
 
     @property
@@ -80,7 +82,7 @@ class MemoryStore:
 
         key = None if jitter is None else jitter.tobytes()
         if key not in self._parts:
-            self._parts = {key: partition(self.data, 0, jitter)}
+            self._parts = {key: partition(self.data, 0, jitter, self.group)}
         return self._parts[key]
 
     def rows(self, n_threads: int, jitter: FloatArray | None = None) -> BulkRows:
@@ -185,8 +187,6 @@ class TrainingData:
         found = None
         if groups is not None:
             found = read_groups(groups, len(table.values), rows, group_column)
-        if found is not None and parallel:
-            raise grouped_parallel(algorithm, len(rows))
         whole = np.array_equal(rows, np.arange(len(table.values)))
         values = table.values if whole else table.values[rows]
         if scaling is None:
@@ -233,14 +233,19 @@ class TrainingData:
             digest(table, groups),
             parallel,
             names,
-            store=MemoryStore(data) if parallel else None,
+            store=_in_memory(data, groups) if parallel else None,
             factored=factored,
             groups=groups,
         )
 
     @classmethod
-    def of_store(cls, scaling: Scaling, store: Store) -> TrainingData:
-        """Return rows that a store has, in memory or elsewhere; they are for many rows."""
+    def of_store(
+        cls, scaling: Scaling, store: Store, groups: RowGroups | None = None
+    ) -> TrainingData:
+        """Return rows that a store has, in memory or elsewhere; they are for many rows.
+
+        If they belong to groups, the store knows these, too.
+        """
         n_rows, n_columns = store.shape
         none = np.empty((0, n_columns))
         data, sampled = none, None
@@ -254,11 +259,16 @@ class TrainingData:
             data,
             np.arange(n_rows),
             none,
-            store.digest(),
+            digest(data, groups) if groups and sampled is None else store.digest(),
             parallel=True,
             sampled=sampled,
             store=store,
+            groups=groups,
         )
+
+    def stored(self) -> Store:
+        """Return where chains find the rows: the store, or one that is made of those in memory."""
+        return self.store or _in_memory(self.data, self.groups)
 
     def without_store(self) -> TrainingData:
         """Return what is kept when chains have ended: they have the rows that they need."""
@@ -373,7 +383,7 @@ class TrainingData:
         A model is chosen by all data, or by some where there are many.
         """
         if self.parallel:
-            return self._some_of_many(SOME if most is None else most)
+            return self._picked(SOME if most is None else most).y
         if most is None and self.n_data <= ALL:
             return self.data
         return self.data[_spread_rows(self.n_data, SOME_BY_ONE if most is None else most)]
@@ -382,6 +392,8 @@ class TrainingData:
         """Return the groups of `some` of the data, numbered without gaps."""
         if self.groups is None:
             return None
+        if self.parallel:
+            return self.groups.of_some(self._picked(SOME).number.astype(np.int64))
         if self.n_data <= ALL:
             return self.groups.of_data
         return self.groups.of_some(_spread_rows(self.n_data, SOME_BY_ONE))
@@ -394,10 +406,14 @@ class TrainingData:
         units = self.scaling.log_units(self.standardised[rows])
         return np.asarray(self.factored.log_rest[rows] + units)
 
-    def _some_of_many(self, most: int) -> FloatArray:
+    def _picked(self, most: int) -> Picked:
         if self.store is None and self.sampled is not None:
             raise ValueError("the rows of the fit are not in memory, and its chains have ended")
-        return some_rows(self.store or MemoryStore(self.data), most).y
+        return some_rows(self.stored(), most)
+
+
+def _in_memory(data: FloatArray, groups: RowGroups | None) -> MemoryStore:
+    return MemoryStore(data, None if groups is None else groups.of_data)
 
 
 def _spread_rows(n_data: int, most: int) -> Rows:
@@ -418,17 +434,6 @@ def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
             shown=f'"parallel" with {", ".join(others)} columns',
         )
     return algorithm == "parallel" or (algorithm == "auto" and not others and n_rows > MANY)
-
-
-def grouped_parallel(algorithm: str, n_rows: int) -> ParameterError:
-    """Return the error for groups of rows that are for the parallel sampler."""
-    return ParameterError(
-        "groups",
-        None,
-        'None unless algorithm="gibbs": the parallel sampler has no groups',
-        f'fit with algorithm="gibbs", or a sample of the {n_rows:,} rows',
-        shown=f'groups with algorithm="{algorithm}"',
-    )
 
 
 def wanted_factors(

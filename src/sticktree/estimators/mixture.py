@@ -14,7 +14,7 @@ from sticktree.data.groups import GroupsWarning
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
-from sticktree.estimators.online import as_first_batch, with_batch
+from sticktree.estimators.online import as_first_batch, check_forget, with_batch
 from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
@@ -357,6 +357,7 @@ class DFPMixture(FittedMixture):
         *,
         n_warmup: int = 20,
         n_draws: int = 50,
+        forget: float = 0.0,
     ) -> Self:
         """Go on with new rows, which are not kept beyond the next batch.
 
@@ -385,6 +386,10 @@ class DFPMixture(FittedMixture):
         n_draws : int, default=50
             Draws of each chain that are kept then. Of the first batch both are those of the
             mixture.
+        forget : float, default=0
+            Probability with which each row of the batches before is forgotten, before this batch is
+            taken in: for sources that change. With 0.1, about as many rows count as ten batches
+            have. Leaves that lose all their rows go.
 
         Warns
         -----
@@ -410,10 +415,11 @@ class DFPMixture(FittedMixture):
                 raise ValueError(
                     "partial_fit goes on without groups only: fit all rows again with groups="
                 )
-            self.fit_ = with_batch(self, X, n_warmup, n_draws)
+            self.fit_ = with_batch(self, X, n_warmup, n_draws, check_forget(forget))
         else:
             if PARAMETERS["factors"].check(self.factors) not in (None, AUTO):
                 raise ParameterError("factors", self.factors, 'None or "auto" with partial_fit')
+            check_forget(forget)  # there is nothing yet
             self.fit_ = as_first_batch(self._fitted(X, None, "parallel", factors=None))
         return self
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sticktree.blas import one_thread
-from sticktree.checks import FloatArray, check_integer, check_not_infinite
+from sticktree.checks import FloatArray, check_integer, check_not_infinite, is_real
 from sticktree.data.sources.tables import ChunkedTable
 from sticktree.data.training import MemoryStore, TrainingData, label_every
 from sticktree.engine import parallel_chain_of
@@ -37,7 +37,13 @@ def as_first_batch(fit: Fit) -> Fit:
     return replace(fit, stream=stream).with_summaries(fit.summaries())
 
 
-def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # noqa: N803
+def with_batch(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    n_warmup: int,
+    n_draws: int,
+    forget: float = 0.0,
+) -> Fit:
     """Return the fit after a further batch; see :meth:`sticktree.DFPMixture.partial_fit`."""
     last: Fit = estimator.fit_
     schedule = Schedule(
@@ -56,7 +62,7 @@ def with_batch(estimator: Any, X: Any, n_warmup: int, n_draws: int) -> Fit:  # n
     compile_for_stream(last.model, x, estimator.progress)
     with one_thread():
         scored = score_batch(x, last.posterior.predictive, scaling)
-        runs = _followed(last, training, workers)
+        runs = _followed(last, training, workers, forget)
         with watching(estimator.progress, runs, schedule) as watch:
             finished = sample(runs, schedule, workers.n_jobs, watch)
     if not finished:
@@ -127,14 +133,22 @@ def _read_batch(estimator: Any, X: Any) -> FloatArray:  # noqa: N803
     return check_not_infinite("X", values)
 
 
-def _followed(last: Fit, training: TrainingData, workers: Workers) -> list[Run]:
+def check_forget(forget: Any) -> float:
+    """Return the share of the rows before that is forgotten."""
+    if not is_real(forget) or not 0.0 <= forget < 1.0:
+        remedy = "to forget all, fit the batch alone"
+        raise ParameterError("forget", forget, "a number from 0 to below 1", remedy)
+    return float(forget)
+
+
+def _followed(last: Fit, training: TrainingData, workers: Workers, forget: float) -> list[Run]:
     """Return copies of all chains that go on with new rows."""
     from sticktree.engine.online.rows import follow
 
     model, old = last.model, last.training
     assert training.store is not None
     jitter = model.jitter(training.data.shape[1])
-    old = replace(old, store=MemoryStore(old.data))  # one for all chains
+    old = replace(old, store=old.stored())  # one for all chains
     runs = []
     for run in last.sampled.runs:
         chain = unpack_chain(pack_chain(run.chain), old, model)
@@ -142,7 +156,7 @@ def _followed(last: Fit, training: TrainingData, workers: Workers) -> list[Run]:
             rows = cast("MemoryStore", old.store).rows(1, jitter)
             chain = parallel_chain_of(model).following(chain, rows)
         new = training.store.rows(workers.threads_of_chain, jitter)
-        follow(cast("BulkChain", chain), new)
+        follow(cast("BulkChain", chain), new, forget)
         runs.append(Run(chain))
     return runs
 

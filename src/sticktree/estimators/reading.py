@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial, wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -14,10 +15,10 @@ from sklearn.utils.validation import validate_data
 
 from sticktree.checks import check_not_infinite
 from sticktree.data import Table, read_table
-from sticktree.data.groups import take_column
+from sticktree.data.groups import read_groups, take_column
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
-from sticktree.data.training import TrainingData, grouped_parallel
+from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.fit import Fit
 from sticktree.inference.runner import Workers
@@ -60,16 +61,14 @@ def training_data(
     ``factors`` is the parameter of the estimator, checked.
     """
     scaling = None if last is None else last.training.scaling
-    if groups is not None and (is_dask(X) or isinstance(X, ChunkedTable)):
-        raise grouped_parallel("parallel", len(X) if isinstance(X, ChunkedTable) else X.shape[0])
     if is_dask(X):
         dask, array = "a dask array or DataFrame", "X.compute()"
         _check_outside(estimator, sample_weight, algorithm, factors, dask, array)
-        return _of_dask(estimator, X, last)
+        return _of_dask(estimator, X, last, groups)
     if isinstance(X, ChunkedTable):
         chunks, array = "a table that is read in chunks", "an array in memory"
         _check_outside(estimator, sample_weight, algorithm, factors, chunks, array)
-        return _of_chunks(estimator, X, scaling)
+        return _of_chunks(estimator, X, scaling, groups)
     X, groups, column = take_column(X, groups)  # noqa: N806
     names, table = row_names(X), read_rows(estimator, X, reset=last is None)
     wanted = factors if last is None else last.training.factors
@@ -177,17 +176,31 @@ def _check_outside(
         raise ParameterError("columns", columns, f"gaussian for {rows}", verb="all be", shown=shown)
 
 
-def _of_dask(estimator: Any, X: Any, last: Fit | None) -> TrainingData:  # noqa: N803
-    """Prepare a Dask collection where it is; all its columns are gaussian."""
+def _of_dask(
+    estimator: Any,
+    X: Any,  # noqa: N803
+    last: Fit | None,
+    groups: Any = None,
+) -> TrainingData:
+    """Prepare a Dask collection where it is; all its columns are gaussian.
+
+    Groups of rows come here, one number for each row.
+    """
     from sticktree.data.sources.dask.placement import DaskRows, DaskStore
     from sticktree.data.sources.dask.session import ClusterLostError
     from sticktree.data.sources.dask.source import DaskSource
 
+    X, groups, column = take_column(X, groups)  # noqa: N806
     source = DaskSource.of(X)
+    found = None
+    if groups is not None:
+        groups = groups.compute() if is_dask(groups) else groups
+        found = read_groups(groups, source.n_rows, np.arange(source.n_rows), column)
     names = None if source.names is None else X.columns
     known = None if last is None else last.training.scaling
     scaling = _scaling_outside(estimator, source.n_columns, names, known, source.measure)
-    store = source.store(scaling.centre, scaling.spread)
+    of_row = None if found is None else found.of_data
+    store = source.store(scaling.centre, scaling.spread, group=of_row)
     if last is not None and isinstance(store, DaskStore):
         rows: Any = last.sampled.runs[0].chain
         rows = rows.rows
@@ -198,20 +211,32 @@ def _of_dask(estimator: Any, X: Any, last: Fit | None) -> TrainingData:  # noqa:
             )
         if of_last is None or of_last.digest() != store.digest():
             raise ValueError("X must be the data of the last fit when warm_start=True goes on")
-    return TrainingData.of_store(scaling, store)
+    return TrainingData.of_store(scaling, store, found)
 
 
-def _of_chunks(estimator: Any, table: ChunkedTable, known: Scaling | None) -> TrainingData:
+def _of_chunks(
+    estimator: Any, table: ChunkedTable, known: Scaling | None, groups: Any = None
+) -> TrainingData:
     """Prepare a table that is read in chunks; all its columns are gaussian."""
     from sticktree.data.sources.prepared import PreparedTable, measure_table
 
+    table, groups, column = take_column(table, groups)
+    found = None
+    if groups is not None:
+        found = read_groups(groups, table.n_rows, np.arange(table.n_rows), column)
     table.check_numbers()
     n_threads = Workers.of(estimator.n_chains, estimator.n_jobs).n_threads
     scaling = _scaling_outside(
         estimator, table.n_columns, table.names, known, lambda: measure_table(table, n_threads)
     )
-    store = PreparedTable(table, scaling.centre, scaling.spread, n_threads=n_threads)
-    return TrainingData.of_store(scaling, store)
+    store = PreparedTable(
+        table,
+        scaling.centre,
+        scaling.spread,
+        n_threads=n_threads,
+        group=None if found is None else found.of_data,
+    )
+    return TrainingData.of_store(scaling, store, found)
 
 
 def _scaling_outside(
@@ -246,7 +271,8 @@ def chunkwise(method: Method) -> Method:
     """Have a method that answers about each row of ``X`` asked a chunk of rows at a time.
 
     So it is for a table that is read in chunks, and for a memory map with many rows. Rows of a
-    table with names come as data frames if the estimator was fitted to names.
+    table with names come as data frames if the estimator was fitted to names. ``groups`` of the
+    rows, or the column that has them, go along chunk by chunk.
     """
 
     @wraps(method)
@@ -256,14 +282,29 @@ def chunkwise(method: Method) -> Method:
                 return method(self, X, *arguments, **options)
         elif not isinstance(X, ChunkedTable):
             return method(self, X, *arguments, **options)
+        known = self.fit_.training.groups if hasattr(self, "fit_") else None
+        column = None if known is None else known.column
+        if column is not None and column in (getattr(X, "names", None) or ()):
+            X, taken, _ = take_column(X, column)  # noqa: N806
+            if "groups" in signature(method).parameters:
+                options = {"groups": taken} | options
         names = getattr(X, "names", None)
         if not hasattr(self, "feature_names_in_"):
             names = None
+        groups, n_done = options.pop("groups", None), 0
+        if groups is not None and len(groups) != len(X):
+            expected = f"one name for each of the {len(X)} rows"
+            shown = f"{len(groups)} entries"
+            raise ParameterError("groups", groups, expected, verb="have", shown=shown)
 
         def answer(rows: npt.NDArray[Any]) -> Any:
-            return method(
-                self, rows if names is None else _frame(rows, names), *arguments, **options
-            )
+            nonlocal n_done
+            of_rows = {}
+            if groups is not None:
+                of_rows = {"groups": groups[n_done : n_done + len(rows)]}
+            n_done += len(rows)
+            shown = rows if names is None else _frame(rows, names)
+            return method(self, shown, *arguments, **options, **of_rows)
 
         from sticktree.data.sources.formats import open_table
 

@@ -79,6 +79,13 @@ class Fit(FittedClusters):
                 line.step()
         return self
 
+    def __repr__(self) -> str:
+        """Return what was fitted, by what model, and how many draws there are."""
+        training, model = self.training, self.model
+        rows = f"{training.n_rows:,} rows, {len(self.columns.given)} columns"
+        form = f"{model.leaf_noise} {model.covariance_type}, depth {self.depth}"
+        return f"Fit({rows}; {form}; {len(self.posterior):,} draws)"
+
     def summaries(self) -> dict[str, Any]:
         """Return the summaries that are known by now."""
         return {name: vars(self)[name] for name in SUMMARIES if name in vars(self)}
@@ -214,12 +221,22 @@ class Fit(FittedClusters):
         merges = self._cluster_merges(labels)
         return Composition(groups.names, shares, merges, partitions, n_rows=n_rows)
 
+    @property
+    def tells_group_gain(self) -> bool:
+        """Whether it can be said if groups matter: that needs the rows one by one."""
+        return self.training.groups is not None and not self.training.parallel
+
     @cached_property
     def group_gain(self) -> GroupGain:
         """Whether groups matter: what the group of a row adds to its leave-one-out density."""
         training, posterior = self.training, self.posterior
         if training.groups is None:
             raise AttributeError("there are no groups: fit with fit(X, groups=…)")
+        if training.parallel:
+            raise ValueError(
+                "whether groups matter is told by leave-one-out densities, which need "
+                'algorithm="gibbs": fit some of the rows so; composition_ and compare() are there'
+            )
         affordable = max(GAIN_ROWS // max(training.n_data, 1), FEWEST_GAIN_DRAWS)
         used = posterior.predictive.labelled.thinned(min(GAIN_DRAWS, affordable))
         return group_gain(used, training.groups.names, training.groups.of_data)

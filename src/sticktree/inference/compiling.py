@@ -23,6 +23,8 @@ def compile_for_fit(
         tasks += [f"choose {_of(kind, data)}" for kind in kinds]
     if any(model.groups is not None for model in models):
         tasks += [f"groups {_of(kind, data)}" for kind in kinds]
+        if parallel:
+            tasks += [f"groups {_of(kind, data)} parallel" for kind in kinds]
     _compile(tasks, show)
 
 

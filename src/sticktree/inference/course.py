@@ -103,6 +103,11 @@ class Course:
     max_time: float | None = None
     out_of_time: bool = False
 
+    def __repr__(self) -> str:
+        """Return what people should know of it."""
+        said = " ".join(self.words()).rstrip(".")
+        return f"Course({said or 'as long as was asked for'}; {len(self.looks)} looks)"
+
     def plus(self, look: Look) -> Course:
         """Return the course with one more look."""
         return replace(self, looks=(*self.looks, look))

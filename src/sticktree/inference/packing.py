@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.data.training import MemoryStore, TrainingData
+from sticktree.data.training import TrainingData
 from sticktree.engine import engine_of, parallel_chain_of
 from sticktree.engine.draw import Draw
 from sticktree.model import Model
@@ -152,7 +152,7 @@ def unpack_chain(arrays: Arrays, training: TrainingData, model: Model) -> ChainL
     if PARALLEL in snapshot:
         from sticktree.engine.online.rows import restored_rows
 
-        store = training.store or MemoryStore(training.data)
+        store = training.stored()
         rows = restored_rows(store.rows(1, model.jitter(store.shape[1])), snapshot)
         return parallel_chain_of(model).restored(rows, model, rng, snapshot)
     return engine_of(model).chain.restored(training.data, model, rng, snapshot)

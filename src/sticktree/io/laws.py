@@ -51,6 +51,7 @@ SUMS = {
     "sums_seen": Entry(("leaves", "columns"), "at least 0"),
     "sums_total": Entry(("leaves", "columns")),
     "sums_second": Entry(("leaves", "second")),
+    "sums_seated": Entry(("leaves", "groups"), "at least 0", "i"),
 }
 OF_LEVELS = {
     "variance": Entry(("levels", "coordinates"), "positive"),
@@ -146,6 +147,7 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
     if model.leaf_noise == "own":
         second = (n_columns, n_columns) if own_full else (n_columns,)
     others = n_columns * (n_columns + 1) // 2 if len(second) == 2 else second[0]
+    n_groups = 0 if model.groups is None else model.groups.number
     return {
         "rows": (n_rows,),
         "columns": (n_columns,),
@@ -158,7 +160,8 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
         "second": second,
         "other sums": (others,),
         "gaps": (n_gaps,),
-        "groups and none": (0 if model.groups is None else model.groups.number + 1,),
+        "groups": (n_groups,),
+        "groups and none": (n_groups + 1 if n_groups else 0,),
         "one": (1,),
         "two": (2,),
         "three": (3,),

@@ -48,7 +48,7 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
     if parallel and model.leaf_noise == "shared":
         needed += ("slots", "products")
     if model.groups is not None:
-        needed += OF_GROUPS
+        needed += OF_GROUPS + ("sums_seated",) * parallel
     absent = [name for name in needed if name not in found]
     _needed(not absent, f"a chain lacks {', '.join(absent)}")
     n_leaves = _size_of(found["sums_n"] if parallel else found.get("leaves"))
@@ -77,7 +77,6 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
     else:
         tree.check_data(found["leaf"], found.get("leaves"))
     if model.groups is not None:
-        _needed(not parallel, "rows in groups are one by one")
         tree.check_groups(found, model.groups.of_row)
 
 
@@ -245,7 +244,10 @@ class _Links:
         sticks = {name: found[name][live] for name in ("stick", "rest")}
         check_sticks(sticks, top, self.level[live])
         count = np.zeros_like(seated)
-        np.add.at(count, (found["leaf"], group), 1)
+        if PARALLEL in found:
+            count[found["leaves"], :-1] = found["sums_seated"]
+        else:
+            np.add.at(count, (found["leaf"], group), 1)
         for level in range(self.depth, 0, -1):
             here = np.flatnonzero(live & (self.level == level))
             np.add.at(count, self.parent[here], count[here])

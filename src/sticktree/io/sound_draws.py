@@ -204,9 +204,19 @@ def _check_shapes(
             top[0] = -1
             check_sticks(draw.parameters, top, deep)
     n_sums = sum(name.startswith("sums_") for name in names)
-    _needed(n_sums in (0, 4), "a draw lacks sums of its leaves")
+    wanted = 4 if model.groups is None else 5
+    _needed(n_sums in (0, wanted), "a draw lacks sums of its leaves")
+    if n_sums and model.groups is not None:
+        _check_seated(draws)
     _needed(n_sums > 0 or all(draw.labelled for draw in draws), "neither labels nor sums")
     _needed(not sizes["gaps"][0] or "imputed" in names, "a draw lacks imputed")
+
+
+def _check_seated(draws: Sequence[Draw]) -> None:
+    """Check that rows of all groups are those of the leaves."""
+    for draw in draws:
+        parts = draw.parameters["sums_seated"].sum(axis=1)
+        _needed(np.array_equal(parts, draw.parameters["sums_n"]), "rows of groups are not all")
 
 
 def check_alike(draws: Sequence[Draw]) -> None:

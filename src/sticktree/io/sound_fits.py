@@ -120,7 +120,6 @@ def _check_groups(groups: Groups | None, training: TrainingData) -> None:
     _needed((groups is None) == (training.groups is None), "a model has other groups than rows")
     if groups is None or training.groups is None:
         return
-    _needed(not training.parallel, "the parallel sampler has no groups")
     of_row, n_data = groups.of_row, training.n_data
     _needed(of_row.shape == (n_data,) and of_row.dtype.kind == "i", "groups of other rows")
     _needed(of_row.min() >= 0 and of_row.max() < n_data, "a row is of a group that is not there")

@@ -116,6 +116,10 @@ class Composition(Lines):
             lines.append(_line(group, "unseen", *share))
         return lines
 
+    def __repr__(self) -> str:
+        """Return its size; ``print`` shows the shares."""
+        return f"Composition({len(self.groups)} groups, {self.n_clusters} clusters)"
+
     def __str__(self) -> str:
         """Return the shares of clusters, in percent."""
         low, high = self.interval
@@ -319,6 +323,11 @@ class Contrasts(Lines):
             }
             for k in order.tolist()
         ]
+
+    def __repr__(self) -> str:
+        """Return what is compared; ``print`` shows the table."""
+        a, b = self.sides
+        return f"Contrasts({a!r} over {b!r}, {len(self.branches)} branches)"
 
     def __str__(self) -> str:
         """Return the table with a line that says what is compared."""

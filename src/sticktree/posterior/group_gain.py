@@ -95,6 +95,11 @@ class GroupGain:
             "rows_unreliable": self.n_bad_k,
         }
 
+    def __repr__(self) -> str:
+        """Return the answer and its figure."""
+        said = {True: "groups matter", False: "groups do not matter", None: "rows do not tell"}
+        return f"GroupGain({said[self.matter]}: {self.total:.1f} ± {self.se:.1f} nats)"
+
     def __str__(self) -> str:
         """Return the answer in a sentence, and what it rests on."""
         said = {

@@ -72,6 +72,13 @@ class LeaveOneOut:
             return None
         return int((self.k_hat > BAD_K_HAT).sum())
 
+    def __repr__(self) -> str:
+        """Return the sum, its error and how many rows are not to be trusted."""
+        bad = "k-hat not known" if self.n_bad_k is None else f"{self.n_bad_k} with k-hat above"
+        bad += "" if self.n_bad_k is None else f" {BAD_K_HAT}"
+        what = f"elpd {self.elpd:.1f} ± {self.se:.1f} nats"
+        return f"LeaveOneOut({what}, {self.pointwise.size} rows, {bad})"
+
     def __str__(self) -> str:
         """Return in a few lines how good the model is, and whether that can be trusted."""
         n_rows = self.pointwise.size

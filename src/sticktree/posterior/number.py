@@ -50,6 +50,11 @@ class NumberOfClusters:
         probability = self.probability
         return max(probability, key=lambda k: probability[k])
 
+    def __repr__(self) -> str:
+        """Return P(k), the likeliest first."""
+        likely = sorted(self.probability.items(), key=lambda pair: -pair[1])
+        return f"NumberOfClusters({', '.join(f'P({k}) = {share:.2f}' for k, share in likely)})"
+
     def __str__(self) -> str:
         """Return P(k) in words, and how it was obtained.
 

@@ -87,8 +87,13 @@ class Points:
     def of(cls, draw: Draw, group: IntArray, n_groups: int) -> Points:
         """Find the points of a draw; groups beyond ``n_groups`` are left out."""
         parent, level = draw.parent.astype(np.int64), draw.level.astype(np.int64)
-        seated = np.zeros((parent.size, int(group.max()) + 1))
-        np.add.at(seated, (draw.leaf, group), 1.0)
+        if "sums_seated" in draw.parameters:  # of leaves in the order of their numbers
+            of_leaves = draw.parameters["sums_seated"]
+            seated = np.zeros((parent.size, of_leaves.shape[1]))
+            seated[level == level.max()] = of_leaves
+        else:
+            seated = np.zeros((parent.size, int(group.max()) + 1))
+            np.add.at(seated, (draw.leaf, group), 1.0)
         for k in range(parent.size - 1, 0, -1):
             seated[parent[k]] += seated[k]
         node: list[int] = []

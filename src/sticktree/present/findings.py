@@ -297,7 +297,7 @@ class Findings:
                 for cluster in self.clusters
             ],
             "relevance": [] if self.carrying is None else self.carrying.table,
-            "groups": None if self.fit.training.groups is None else self.fit.group_gain.result(),
+            "groups": self.fit.group_gain.result() if self.fit.tells_group_gain else None,
             "agree": self.verdict.tone,
             "convergence": self.verdict.text,
             "verdict": [asdict(part) for part in self.verdict.parts],

@@ -68,7 +68,8 @@ def summary(found: Findings, cluster_tree: Tree | None = None) -> str:
     drawn = drawing(found.tree) if cluster_tree is None else cluster_drawing(cluster_tree)
     parts = [head(found), drawn, _table(found), _carrying(found)]
     if found.fit.training.groups is not None:
-        parts += [str(found.fit.group_gain), str(found.fit.composition)]
+        parts += [str(found.fit.group_gain)] if found.fit.tells_group_gain else []
+        parts.append(str(found.fit.composition))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -50,15 +50,18 @@ def groups_html(found: Findings, conditions: Mapping[Any, Any] | None = None) ->
     groups = found.fit.training.groups
     if groups is None:
         return ""
-    said, *figures = str(found.fit.group_gain).split("\n")
-    matter = f"{said[0].upper()}{said[1:]} ({'; '.join(line.strip() for line in figures)})."
+    matter = ""
+    if found.fit.tells_group_gain:
+        said, *figures = str(found.fit.group_gain).split("\n")
+        matter = f"{said[0].upper()}{said[1:]} ({'; '.join(line.strip() for line in figures)})."
     composition = found.fit.composition
     if composition.n_clusters < 2:
         return f"<p>{plain(ONE)}</p>"
     sizes = np.bincount(groups.of_data, minlength=len(groups.names))[: len(groups.names)]
     every = np.bincount(found.fit.cut.labels, minlength=composition.n_clusters).astype(float)
     bars = _Bars(composition, sizes, every / every.sum(), conditions)
-    parts = [f"<p>{plain(matter)}</p><p>{plain(WORDS)}</p>", bars.markup(), _shares(bars)]
+    parts = [f"<p>{plain(matter)}</p>"] if matter else []
+    parts += [f"<p>{plain(WORDS)}</p>", bars.markup(), _shares(bars)]
     parts.append(_differences(composition, conditions))
     return "".join(parts)
 

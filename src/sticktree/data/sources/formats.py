@@ -145,6 +145,14 @@ class ParquetTable(ChunkedTable):
                 )
             ]
 
+    def words(self) -> list[Any]:
+        """Return all entries of a table of one column, numbers or text; None is missing."""
+        (name,), found = self._read_names, []
+        for file in self.files:
+            with self._reader(file) as reader:
+                found += reader.read(columns=[name]).column(name).to_pylist()
+        return found
+
     def _opened(self, file: Path) -> tuple[tuple[str, ...], int]:
         """Return the names of the columns of a file, and how many rows it has."""
         with self._reader(file) as reader:
@@ -278,6 +286,7 @@ class ZarrTable(ChunkedTable):
 def open_table(
     source: str | os.PathLike[str] | npt.NDArray[Any] | ChunkedTable,
     columns: Sequence[str | int] | None = None,
+    groups: str | None = None,
 ) -> ChunkedTable:
     """Open a table of numbers without reading it.
 
@@ -289,6 +298,9 @@ def open_table(
         of zarr; or an array, such as one from ``numpy.load(path, mmap_mode="r")``.
     columns : sequence of str or int, optional
         Names or positions of the columns to read, all by default.
+    groups : str, optional
+        The name of a column that has groups of rows, and may hold text: one of the table, to be
+        named again in ``fit(table, groups=…)``.
 
     Returns
     -------
@@ -310,8 +322,15 @@ def open_table(
     """
     table = open_unchecked(source)
     if columns is not None:
-        table = table.select([_position(table, column) for column in columns])
-    table.check_numbers()
+        wanted = [_position(table, column) for column in columns]
+        if groups is not None and _position(table, groups) not in wanted:
+            wanted.append(_position(table, groups))
+        table = table.select(wanted)
+    numbers = table
+    if groups is not None:
+        other = _position(table, groups)
+        numbers = table.select([k for k in range(table.n_columns) if k != other])
+    numbers.check_numbers()
     return table
 
 

@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from sticktree.checks import FloatArray, check_integer, infinite_entries
+from sticktree.checks import FloatArray, IntArray, check_integer, infinite_entries
 from sticktree.data.sources.scratch import Buffer, Scratch, Slot, read_into, removed_with, write
 from sticktree.data.sources.tables import ChunkedTable
 from sticktree.engine.bulk.measure import Reach, Scale, measure
@@ -106,6 +106,8 @@ class PreparedTable:
         c. None takes chunks of 64 MB, or less where there would be too few for all threads.
     scratch_folder : path or None, default=None
         Where the files are made. None is the system's place for temporary files.
+    group : int array, shape (N,), or None, default=None
+        The groups of the rows, if they belong to several: 4 N bytes in memory, and on disk.
     """
 
     def __init__(
@@ -117,17 +119,19 @@ class PreparedTable:
         n_threads: int = 1,
         chunk_rows: int | None = None,
         scratch_folder: str | os.PathLike[str] | None = None,
+        group: IntArray | None = None,
     ) -> None:
         self.n_threads = check_integer("n_threads", n_threads, minimum=1)
         if chunk_rows is None:
             chunk_rows = rows_of_chunk(*table.shape, n_threads)
         self.chunk_rows = check_integer("chunk_rows", chunk_rows, minimum=1)
-        self.dimension = table.n_columns
+        self.dimension, self.group = table.n_columns, group
         self._buffers: list[Buffer] = []
         self._free = threading.BoundedSemaphore(self.n_threads)
         n_chunks = -(-table.n_rows // self.chunk_rows)
         # A partition may have one block that is not full.
         n_bytes = 8 * (table.n_columns + 1) * (table.n_rows + n_chunks * BLOCK)
+        n_bytes += 0 if group is None else 4 * (table.n_rows + n_chunks * BLOCK)
         self.scratch = Scratch(scratch_folder)
         try:
             with self.scratch.filling(n_bytes):
@@ -170,6 +174,8 @@ class PreparedTable:
     ) -> Iterator[tuple[int, FloatArray]]:
         """Yield chunks in the units of the engine, and follow their digest."""
         digest = hashlib.sha256()
+        if self.group is not None:
+            digest.update(self.group.tobytes())
         for first, x in table.chunks(self.chunk_rows):
             x -= centre
             x /= spread
@@ -187,11 +193,14 @@ class PreparedTable:
     def _written(
         self, name: str, first: int, x: FloatArray, jitter: FloatArray | None
     ) -> tuple[Slot, Extent]:
-        part = partition(x, first, jitter)
+        group = None if self.group is None else self.group[first : first + len(x)]
+        part = partition(x, first, jitter, group)
         path = self.scratch.path / f"{name}.rows"
-        n_whole = int(part.filled.sum())
-        slot = Slot(path, first, n_whole, part.gap_row.size, self.dimension)
-        write(slot.path, (part.row, part.gap_row, part.y, part.gap_y))
+        n_whole, n_gaps = int(part.filled.sum()), part.gap_row.size
+        slot = Slot(path, first, n_whole, n_gaps, self.dimension, group is not None)
+        fill = np.zeros(n_gaps % 2 if slot.grouped else 0, dtype=np.int32)
+        rows = part.row, part.gap_row, part.y, part.gap_y
+        write(slot.path, (*rows, part.group, part.gap_group, fill))
         return slot, Extent.of(part)
 
     @contextmanager

@@ -117,8 +117,9 @@ Buffer = npt.NDArray[np.uint8]
 class Slot(NamedTuple):
     """One partition of a prepared table.
 
-    Its file holds the numbers of rows, then the rows; that of a chain holds completed rows and
-    labels, then halves. Each has the form of the arrays in memory, so that it is read in one go.
+    Its file holds the numbers of rows, then the rows, then their groups if they have any; that of a
+    chain holds completed rows and labels, then halves. Each has the form of the arrays in memory,
+    so that it is read in one go.
     """
 
     path: Path
@@ -126,6 +127,7 @@ class Slot(NamedTuple):
     n_whole: int  # rows without gaps
     n_gaps: int
     dimension: int
+    grouped: bool = False
 
     @property
     def n_blocks(self) -> int:
@@ -140,7 +142,12 @@ class Slot(NamedTuple):
     @property
     def row_bytes(self) -> int:
         """Size of the file of the rows."""
-        return self.number_bytes * (1 + self.dimension)
+        return self.number_bytes * (1 + self.dimension) + self.group_bytes
+
+    @property
+    def group_bytes(self) -> int:
+        """Size of the groups of all rows, a multiple of 8."""
+        return self.number_bytes // 2 + 4 * (self.n_gaps % 2) if self.grouped else 0
 
     @property
     def label_bytes(self) -> int:
@@ -160,17 +167,20 @@ class Slot(NamedTuple):
     def part(self, buffer: Buffer) -> Partition:
         """Return the rows in a buffer, as arrays on it."""
         blocks, gaps, dimension = self.n_blocks, self.n_gaps, self.dimension
-        row, gap_row, y, gap_y = _cut(
+        whole = (blocks, BLOCK) if self.grouped else (0, 0)
+        row, gap_row, y, gap_y, group, gap_group = _cut(
             buffer,
             (np.uint64, (blocks, BLOCK)),
             (np.uint64, (gaps,)),
             (np.float64, (blocks, dimension, BLOCK)),
             (np.float64, (gaps, dimension)),
+            (np.int32, whole),
+            (np.int32, (gaps if self.grouped else 0,)),
         )
         filled = np.full(blocks, BLOCK, dtype=np.int64)
         if blocks:
             filled[-1] = self.n_whole - BLOCK * (blocks - 1)
-        return Partition(y, row, filled, gap_y, gap_row)
+        return Partition(y, row, filled, gap_y, gap_row, group, gap_group)
 
     def choices(self, buffer: Buffer) -> Choices:
         """Return what a chain knows of the rows, as arrays on a buffer."""

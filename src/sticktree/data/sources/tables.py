@@ -113,6 +113,11 @@ class ChunkedTable:
         """Return the rows from ``start`` up to ``stop``."""
         raise NotImplementedError
 
+    def words(self) -> list[Any]:
+        """Return all entries of a table of one column, numbers or text; None is missing."""
+        found = [rows[:, 0] for _, rows in self.chunks(self.chunk_rows)]
+        return _whole(np.concatenate(found))
+
     def _pieces(self, n_rows: int) -> Iterator[FloatArray]:
         """Yield all rows in order, in pieces that are easy to read, of about ``n_rows``."""
         for start in range(0, self.n_rows, n_rows):
@@ -122,6 +127,11 @@ class ChunkedTable:
         """Return the columns that are read, of rows with all columns of the file."""
         whole = self.columns == tuple(range(rows.shape[1]))
         return rows if whole else rows[:, list(self.columns)]
+
+
+def _whole(values: FloatArray) -> list[Any]:
+    """Return numbers as a list; whole ones as integers, NaN as None."""
+    return [None if x != x else int(x) if x.is_integer() else x for x in values.tolist()]
 
 
 def recut(pieces: Iterable[FloatArray], n_rows: int) -> Iterator[FloatArray]:

@@ -56,6 +56,7 @@ def assign_blocks(
     logs, weight = np.empty((n_leaves, BLOCK)), np.empty((n_leaves, BLOCK))
     power = np.empty(BLOCK, dtype=np.int64)
     rank, point = np.empty(BLOCK, dtype=np.uint64), np.empty(BLOCK)
+    group, grouped = np.zeros(BLOCK, dtype=np.uint64), leaves.share.size > 0
     largest, total, shifted = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK)
     anchors = _marks(leaves)
     diagonal = is_diagonal(leaves.transform)
@@ -68,11 +69,13 @@ def assign_blocks(
             point[i] = uniform_of(philox(number, sweep, ASSIGN, key)[0])
             largest[i] = -math.inf
             total[i] = 0.0
+        for i in range(BLOCK if grouped else 0):
+            group[i] = part.group[block, i]
         size, pick, worst, waiting = 0, nearest, -math.inf, 0
         while pick >= 0:
             near[size] = pick
             upper[pick] = -math.inf
-            log_weights(leaves, pick, x, full, rank, logs[size], largest, off, shifted)
+            log_weights(leaves, pick, x, full, rank, group, logs[size], largest, off, shifted)
             size += 1
             worst = _least(largest, rank, leaves.limit[nearest])
             waiting = _count(upper, worst - MARGIN)
@@ -81,7 +84,7 @@ def assign_blocks(
         for k in range(n_leaves if waiting else 0):
             if upper[k] >= max(worst - MARGIN, LEAST):
                 near[size] = k
-                log_weights(leaves, k, x, full, rank, logs[size], largest, off, shifted)
+                log_weights(leaves, k, x, full, rank, group, logs[size], largest, off, shifted)
                 size += 1
         _sort(near, size, order)
         for j in range(size):
@@ -101,7 +104,7 @@ def assign_blocks(
                     weight, size, i, point[i], total[i], left_out * math.exp(worst - largest[i])
                 )
                 if leaf < 0:
-                    leaf = _choose_among_all(leaves, x, i, rank[i], point[i], values)
+                    leaf = _choose_among_all(leaves, x, i, rank[i], group[i], point[i], values)
                 else:
                     leaf = near[order[leaf]]
             labels[block, i] = leaf
@@ -170,7 +173,13 @@ def _sure_choice(
 
 @linked
 def _choose_among_all(
-    leaves: Components, x: FloatArray, place: int, rank: Word, point: float, values: FloatArray
+    leaves: Components,
+    x: FloatArray,
+    place: int,
+    rank: Word,
+    group: Word,
+    point: float,
+    values: FloatArray,
 ) -> int:
     """Return the leaf that covers a point of [0, 1), of all that a row may join."""
     n_leaves, full, largest = leaves.log_weight.size, leaves.root.shape[0] > 0, -math.inf
@@ -178,6 +187,8 @@ def _choose_among_all(
         values[k] = -math.inf
         if rank > leaves.limit[k]:
             values[k] = log_weight(leaves, k, x, place, full)
+            if leaves.share.size:
+                values[k] += leaves.share[k, group]
             largest = max(largest, values[k])
     return cover(values, n_leaves, largest, point)
 

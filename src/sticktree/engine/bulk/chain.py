@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaln
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.bulk.halves import Units, gain_grid
+from sticktree.engine.bulk.grouped import share_out
+from sticktree.engine.bulk.halves import NO_SHARES_OF_HALVES, Units, gain_grid
 from sticktree.engine.bulk.laws import Density, Leaf
 from sticktree.engine.bulk.partition import Picked
 from sticktree.engine.bulk.philox import mix
@@ -26,13 +29,13 @@ from sticktree.engine.bulk.state import ChainState
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
 from sticktree.engine.chain import Effort, SweepInfo, apply_moves
 from sticktree.engine.common.links import Index
-from sticktree.engine.shared.trunk import draw_weights
 from sticktree.model import Model
 
 MOST_PAIRS = 64  # that may split or merge in a sweep
 ROWS_OF_ROUNDS = 50_000  # fewer rows choose several times in a sweep
 WORD = 2**64
 LARGEST = 1e150  # entry, of which there is a square
+MOST_SEATS = 8.0  # picked rows by which shared sticks of halves are proposed, at most
 
 
 class BulkChain(ChainState):
@@ -64,11 +67,11 @@ class BulkChain(ChainState):
         self.model, self.rng = model, rng
         self._begin(rows)
         some = rows.sample(self._word(), _limit(self.first_rows, rows.extent.n))
-        first = self._first_chain(some.y)
+        first = self._first_chain(some.y, self._first_model(some))
         for _ in range(self.first_sweeps):
             first.sweep(tune=True)
         self._read_rows()
-        self._take_over(first, some.number)
+        self._take_over(first, some.number, some.group)
         self.effort = Effort(self.size)
 
     @classmethod
@@ -78,7 +81,9 @@ class BulkChain(ChainState):
         new.model, new.rng = chain.model, chain.rng
         new._begin(rows)
         new._read_rows()
-        new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64))
+        groups = chain.model.groups
+        of_row = None if groups is None else groups.of_row
+        new._take_over(chain, np.arange(rows.extent.n, dtype=np.uint64), of_row)
         new.effort = Effort(new.size)
         return new
 
@@ -126,16 +131,12 @@ class BulkChain(ChainState):
         leaf, _ = self._draw_leaves()
         assigned = self.rows.assign(self._components(weights, self._law().density(leaf)))
         self.salt = next_salt
-        self.sums = self._sums(assigned.tally)
+        self.sums, self.seated = self._sums(assigned.tally), assigned.tally.seated
         self._imputed_products(assigned.tally)
         self.rank, self.anchor = assigned.tally.rank, assigned.tally.anchor
         self.of_leaf, self.of_half = self.leaves.copy(), np.empty(0, dtype=np.int64)
         self._settle()
         return assigned.picked
-
-    def _draw_weights(self) -> FloatArray:
-        """Draw the log weight of every leaf."""
-        return draw_weights(self.state, self.leaves, np.empty(self.state.nodes.size), self.words)
 
     def _imputed_products(self, tally: Tally) -> None:
         """Take note of Σ y yᵀ of rows with imputed entries."""
@@ -151,12 +152,31 @@ class BulkChain(ChainState):
         self._read_rows()
         self.effort = Effort(self.size)  # new rows are warmed up to anew
 
+    def keep_leaves(self, sums: Sums) -> None:
+        """Go on with other sums of the leaves; those without rows go."""
+        keep = sums.n > 0
+        for leaf in self.leaves[~keep]:
+            self._drop(int(leaf))
+        self.leaves, self.sums = self.leaves[keep], sums.at(keep)
+        self.rank, self.anchor = self.rank[keep], self.anchor[keep]
+        self.seated = self.seated[keep]
+        self._settle()
+
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
         self._measure(rows)
+        self._check_groups()
         self.n_sweeps = 0
         self.key = self._word()
         self.salt = self._word()
+
+    def _first_model(self, some: Picked) -> Model:
+        """Return the model of some rows: groups without any there are left out."""
+        groups = self.model.groups
+        if groups is None:
+            return self.model
+        of_row = np.unique(some.group, return_inverse=True)[1].astype(np.int32)
+        return replace(self.model, groups=replace(groups, of_row=of_row))
 
     def _measure(self, rows: Rows) -> None:
         """Set up what depends on the number and the size of the rows."""
@@ -208,9 +228,12 @@ class BulkChain(ChainState):
             return 0, 0
         merging = chosen.merging
         proposal = self._propose(picked, y, chosen, leaf, above)
-        halved = self.rows.halve(self._units(chosen, proposal))
-        gain = gain_grid(self.rows.extent.n).value(halved.gain)
-        log_ratio = proposal.log_ratio + gain
+        units, log_ratio = self._units(chosen, proposal), proposal.log_ratio
+        if self.grouped:
+            units, of_groups = self._share_out(chosen, proposal, units)
+            log_ratio = log_ratio + of_groups
+        halved = self.rows.halve(units)
+        log_ratio = log_ratio + gain_grid(self.rows.extent.n).value(halved.gain)
         if by_places:
             halves = proposal.first.mean / law.noise, proposal.second.mean / law.noise
             log_ratio += log_selection(chosen, places, centre, *halves)
@@ -219,8 +242,9 @@ class BulkChain(ChainState):
         # A half without rows is no leaf: no such split is made, and leaves keep their rows.
         empty = (halved.tally.count.reshape(-1, 2) == 0).any(axis=1)
         threshold[empty & ~merging] = np.inf
+        threshold[proposal.bound] = np.inf
         two = self._decide(merging, threshold, places[chosen.a], n_siblings[chosen.a])
-        self._rearrange(chosen, two, empty, halved.tally)
+        self._rearrange(chosen, two, empty, proposal.share, halved.tally)
         return int((two != merging).sum()), merging.size
 
     def _propose(
@@ -233,12 +257,21 @@ class BulkChain(ChainState):
         of_second = sums.at(b).times(merging.astype(np.float64))
         n_a, n_b = sums.n[a], np.maximum(of_second.n, 1.0)
         unit = chosen.unit_of[picked.leaf]
-        return propose(
+        n = n_a + of_second.n
+        if self.grouped:
+            sticks = self._sticks(a, b, merging, np.ones(a.size))
+            share, most_seats = sticks.first / sticks.whole, MOST_SEATS
+            log_seats = d * np.log(sticks.rest / sticks.whole)
+        else:
+            share, most_seats = self.rng.beta(n_a - d, n_b - d), np.inf
+            log_seats = gammaln(n - 2.0 * d) - gammaln(n - d)
+        clipped = np.clip(share, TINY, 1.0 - TINY)
+        proposal = propose(
             self._law(),
             sums.at(a).plus(of_second),
             above[a],
             merging,
-            np.clip(self.rng.beta(n_a - d, n_b - d), TINY, 1.0 - TINY),
+            clipped,
             leaf.at(a),
             leaf.at(a),
             leaf.at(b),
@@ -246,19 +279,40 @@ class BulkChain(ChainState):
             chosen.pinned,
             self.kind,
             d,
+            log_seats,
+            most_seats,
             self.rng,
         )
+        if self.grouped:  # sticks that no split would make stay two
+            proposal.bound = merging & (clipped != share)
+        return proposal
+
+    def _share_out(
+        self, chosen: Chosen, proposal: Proposal, units: Units
+    ) -> tuple[Units, FloatArray]:
+        """Return units with shares of groups, and log p/q of these."""
+        a, b, merging = chosen.a, chosen.b, chosen.merging
+        sticks = self._sticks(a, b, merging, proposal.share)
+        leaning = gain_grid(self.rows.extent.n).value(self.rows.lean(units))
+        seated = np.stack([self.seated[a], self.seated[b]], axis=2)
+        gamma = float(self.state.gamma[0])
+        shares, log_ratio = share_out(gamma, sticks, merging, leaning, seated, self.rng)
+        return units._replace(share=np.ascontiguousarray(shares)), log_ratio
 
     def _units(self, chosen: Chosen, proposal: Proposal) -> Units:
         """Return the units as rows see them."""
         law = self._law()
         parts = [law.density(some) for some in (proposal.whole, proposal.first, proposal.second)]
         weights = [np.zeros(chosen.a.size), np.log(proposal.share), np.log1p(-proposal.share)]
+        share = NO_SHARES_OF_HALVES
+        if self.grouped:  # weights of halves are shares of groups, at first the same for all
+            share = np.repeat(np.stack(weights[1:], axis=1)[:, None], self.n_groups, axis=1)
+            weights = [weights[0]] * 3
         density = Density(
             *(np.stack(x, axis=1).reshape(-1, *x[0].shape[1:]) for x in zip(*parts, strict=True))
         )
         densities = self._components(np.stack(weights, axis=1).ravel(), density)
-        return Units(chosen.unit_of, chosen.pins, densities)
+        return Units(chosen.unit_of, chosen.pins, densities, share)
 
     def _decide(
         self,
@@ -270,12 +324,14 @@ class BulkChain(ChainState):
         """Return which units shall be two leaves.
 
         A move is accepted if the log of α + K d, or its inverse for a merge, is above its
-        threshold. K counts what units before have changed at the same place.
+        threshold. K counts what units before have changed at the same place. With groups it is the
+        log of Γ(α + K d + 1)/Γ(α + K d + d).
         """
         alpha, d = self._last_prior()
         two, more = merging.copy(), dict.fromkeys(place.tolist(), 0)
         for u, at in enumerate(place.tolist()):
-            log_factor = np.log(alpha + d * (n_siblings[u] + more[at] - merging[u]))
+            a = alpha + d * (n_siblings[u] + more[at] - merging[u])
+            log_factor = gammaln(a + 1.0) - gammaln(a + d) if self.grouped else np.log(a)
             if (-log_factor if merging[u] else log_factor) > threshold[u]:
                 two[u] = not merging[u]
                 more[at] += 1 if two[u] else -1
@@ -286,6 +342,7 @@ class BulkChain(ChainState):
         chosen: Chosen,
         two: npt.NDArray[np.bool_],
         empty: npt.NDArray[np.bool_],
+        share: FloatArray,
         halves: Tally,
     ) -> None:
         """Give each unit the form that was decided on, and its leaves their sums."""
@@ -295,22 +352,26 @@ class BulkChain(ChainState):
         keep = np.ones(self.leaves.size, dtype=bool)
         new_leaves, new_halves = [], []
         self.of_half = np.full(2 * len(a), -1, dtype=np.int64)
-        sums = [array.copy() for array in self.sums]
+        sums = [array.copy() for array in (*self.sums, self.seated)]
+        seats = (*of_halves, halves.seated)
         for u in range(len(a)):
             if two[u] and not empty[u]:
-                second = self.leaves[b[u]] if merging[u] else self._split(int(self.leaves[a[u]]))
+                if merging[u]:
+                    second = int(self.leaves[b[u]])
+                else:
+                    second = self._parted(int(self.leaves[a[u]]), float(share[u]))
                 self.of_leaf[[a[u], b[u]]] = -1 - u
                 self.of_half[2 * u : 2 * u + 2] = self.leaves[a[u]], second
                 known = (a[u], b[u]) if merging[u] else (a[u],)
                 for half, k in enumerate(known, start=2 * u):
-                    for mine, its in zip(sums, of_halves, strict=True):
+                    for mine, its in zip(sums, seats, strict=True):
                         mine[k] = its[half]
                     self.rank[k], self.anchor[k] = halves.rank[half], halves.anchor[half]
                 if not merging[u]:
                     new_leaves.append(second)
                     new_halves.append(2 * u + 1)
             elif merging[u] and not two[u]:
-                self._merge(int(self.leaves[a[u]]), int(self.leaves[b[u]]))
+                self._joined(int(self.leaves[a[u]]), int(self.leaves[b[u]]))
                 keep[b[u]] = False
                 self.of_leaf[b[u]] = self.leaves[a[u]]
                 for mine in sums:
@@ -319,12 +380,10 @@ class BulkChain(ChainState):
                     self.rank[a[u]], self.anchor[a[u]] = self.rank[b[u]], self.anchor[b[u]]
         more = np.array(new_halves, dtype=np.int64)
         self.leaves = np.concatenate([self.leaves[keep], np.array(new_leaves, dtype=np.int64)])
-        self.sums = Sums(
-            *(
-                np.concatenate([mine[keep], its[more]])
-                for mine, its in zip(sums, of_halves, strict=True)
-            )
+        *all_sums, self.seated = (
+            np.concatenate([mine[keep], its[more]]) for mine, its in zip(sums, seats, strict=True)
         )
+        self.sums = Sums(*all_sums)
         self.rank = np.concatenate([self.rank[keep], halves.rank[more]])
         self.anchor = np.concatenate([self.anchor[keep], halves.anchor[more]])
         self._settle()

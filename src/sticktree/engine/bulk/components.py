@@ -28,8 +28,14 @@ from sticktree.jit import inlined, linked
 KEY, SWEEP, SALT, NEXT_SALT, PICK_SALT, PICK = range(6)
 
 
+NO_SHARES = np.empty((0, 0))
+
+
 class Components(NamedTuple):
-    """K leaves for rows of D columns, and the random numbers of one sweep."""
+    """K leaves for rows of D columns, and the random numbers of one sweep.
+
+    If rows belong to J groups, ``log_weight`` is of the group in which a leaf weighs most.
+    """
 
     log_weight: FloatArray  # (K,) log weight of the leaf and log density at its centre
     centre: FloatArray  # (K, D)
@@ -42,6 +48,7 @@ class Components(NamedTuple):
     kind: int  # which sums
     impute: bool  # whether missing entries are drawn
     grid: FloatArray  # (4,) coarse and fine, of y and of products
+    share: FloatArray = NO_SHARES  # (K, J) what is added to the log weight in each group, or none
 
 
 def pick_limits(leaves: Components) -> tuple[int, int]:
@@ -68,6 +75,7 @@ def own_copy(leaves: Components) -> Components:
         leaves.kind,
         leaves.impute,
         leaves.grid.copy(),
+        leaves.share.copy(),
     )
 
 
@@ -143,6 +151,7 @@ def log_weights(
     x: FloatArray,
     full: bool,
     rank: npt.NDArray[np.uint64],
+    group: npt.NDArray[np.uint64],
     logs: FloatArray,
     largest: FloatArray,
     off: FloatArray,
@@ -150,7 +159,8 @@ def log_weights(
 ) -> None:
     """Fill in the log weights of a leaf for all rows of a block, and follow the largest.
 
-    ``off`` and ``turned`` are room for a block and for one number for each of its rows.
+    ``group`` are the groups of the rows, if there are any; ``off`` and ``turned`` are room for a
+    block and for one number for each of its rows.
     """
     for i in range(BLOCK):
         logs[i] = 0.0
@@ -171,6 +181,9 @@ def log_weights(
                 away = x[d, i] - centre
                 logs[i] += precision * away * away
     top, limit = leaves.log_weight[k], leaves.limit[k]
+    if leaves.share.size:
+        for i in range(BLOCK):
+            logs[i] -= 2.0 * leaves.share[k, group[i]]
     for i in range(BLOCK):
         value = top - 0.5 * logs[i] if rank[i] > limit else -math.inf
         logs[i] = value

@@ -75,6 +75,8 @@ def assign_gaps(
             for k in range(n_leaves):
                 if not dense:
                     values[k] = log_observed(leaves, k, x)
+                if leaves.share.size:
+                    values[k] += leaves.share[k, part.gap_group[r]]
                 if rank <= leaves.limit[k]:
                     values[k] = -math.inf
                 largest = max(largest, values[k])
@@ -98,6 +100,8 @@ def assign_gaps(
         for d in range(dimension):
             completed[r, d] = x[d]
         tally_row(tally, leaf, number, x, leaves.kind, leaves.words[NEXT_SALT], grid)
+        if part.gap_group.size:
+            tally.seated[leaf, part.gap_group[r]] += 1
 
 
 @inlined

@@ -3,6 +3,8 @@
 A *unit* is a leaf that may split, or two siblings that may merge. For its rows there are three
 normal densities: one of the whole, and one of each half with its weight. A unit's gain is the log
 of their mixture over the whole, summed over its rows. Two rows are pinned, one to each half.
+
+Rows of groups have weights of their own, r_j and 1 − r_j in group j.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from sticktree.engine.bulk.gaps import log_observed
 from sticktree.engine.bulk.partition import BLOCK, Labels, Partition, Sides
 from sticktree.engine.bulk.philox import HALVE, Word, philox, uniform_of
 from sticktree.engine.bulk.sums import Grid, Tally, add, tally_row
-from sticktree.jit import inlined, jit
+from sticktree.jit import inlined, jit, linked
+
+NO_SHARES_OF_HALVES = np.empty((0, 0, 2))
 
 
 class Units(NamedTuple):
@@ -37,6 +41,7 @@ class Units(NamedTuple):
     of_leaf: npt.NDArray[np.int64]  # (K,) the unit of a leaf, or −1
     pins: npt.NDArray[np.uint64]  # (U, 2) rows that are pinned to the first half and the second
     densities: Components  # (3 U) the whole and both halves of each unit
+    share: FloatArray = NO_SHARES_OF_HALVES  # (U, J, 2) log r and log(1 − r) of groups, or none
 
 
 def gain_grid(n: int) -> Grid:
@@ -87,8 +92,8 @@ def halve_blocks(
     grid: FloatArray,
 ) -> None:
     """Let the rows of a share of the blocks choose; half h of unit u is row 2u + h of the tally."""
-    units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
-    densities = units.densities
+    units = own_units(units)
+    densities, grouped = units.densities, units.share.size > 0
     next_salt = densities.words[NEXT_SALT]
     steps = densities.grid[0], densities.grid[1], densities.grid[2], densities.grid[3]
     coarse, fine = grid[0], grid[1]
@@ -107,22 +112,20 @@ def halve_blocks(
                 transform_block(part.y, block, densities.transform, full, diagonal, x, low, high)
                 ready = True
             number = part.row[block, i]
-            side = halve_one(
-                units,
-                unit,
-                number,
-                log_weight(densities, 3 * unit, x, i, full),
-                log_weight(densities, 3 * unit + 1, x, i, full),
-                log_weight(densities, 3 * unit + 2, x, i, full),
-                gain,
-                coarse,
-                fine,
-            )
+            whole = log_weight(densities, 3 * unit, x, i, full)
+            one = log_weight(densities, 3 * unit + 1, x, i, full)
+            other = log_weight(densities, 3 * unit + 2, x, i, full)
+            if grouped:
+                one += units.share[unit, part.group[block, i], 0]
+                other += units.share[unit, part.group[block, i], 1]
+            side = halve_one(units, unit, number, whole, one, other, gain, coarse, fine)
             sides[block, i] = side
             for d in range(dimension):
                 y[d] = part.y[block, d, i]
             half = 2 * unit + side
             tally_row(tally, half, number, y, densities.kind, next_salt, steps)
+            if grouped:
+                tally.seated[half, part.group[block, i]] += 1
 
 
 @jit
@@ -139,31 +142,56 @@ def halve_gaps(
     grid: FloatArray,
 ) -> None:
     """Let a share of the rows with gaps choose halves: completed, or by what is observed."""
-    units = Units(units.of_leaf.copy(), units.pins.copy(), own_copy(units.densities))
-    densities = units.densities
+    units = own_units(units)
+    densities, grouped = units.densities, units.share.size > 0
     next_salt = densities.words[NEXT_SALT]
     steps = densities.grid[0], densities.grid[1], densities.grid[2], densities.grid[3]
     coarse, fine = grid[0], grid[1]
-    dimension, full = part.gap_y.shape[1], densities.root.shape[0] > 0
-    x, values = np.empty((dimension, 1)), np.empty(3)
+    x, values = np.empty((part.gap_y.shape[1], 1)), np.empty(3)
     for r in range(first, part.gap_row.size, step):
         unit = units.of_leaf[labels[r]]
         sides[r] = -1
         if unit < 0:
             continue
         number = part.gap_row[r]
-        for h in range(3):
-            if densities.impute:
-                for d in range(dimension):
-                    x[d, 0] = completed[r, d]
-                    if not full:
-                        x[d, 0] = 0.0
-                        for e in range(dimension):
-                            x[d, 0] += densities.transform[d, e] * completed[r, e]
-                values[h] = log_weight(densities, 3 * unit + h, x, 0, full)
-            else:
-                values[h] = log_observed(densities, 3 * unit + h, completed[r])
+        weigh_completed(densities, unit, completed, r, x, values)
+        if grouped:
+            values[1] += units.share[unit, part.gap_group[r], 0]
+            values[2] += units.share[unit, part.gap_group[r], 1]
         side = halve_one(units, unit, number, values[0], values[1], values[2], gain, coarse, fine)
         sides[r] = side
         half = 2 * unit + side
         tally_row(tally, half, number, completed[r], densities.kind, next_salt, steps)
+        if grouped:
+            tally.seated[half, part.gap_group[r]] += 1
+
+
+@linked
+def own_units(units: Units) -> Units:
+    """Return a copy for one thread; see `own_copy`."""
+    densities = own_copy(units.densities)
+    return Units(units.of_leaf.copy(), units.pins.copy(), densities, units.share.copy())
+
+
+@inlined
+def weigh_completed(
+    densities: Components,
+    unit: int,
+    completed: FloatArray,
+    r: int,
+    x: FloatArray,
+    values: FloatArray,
+) -> None:
+    """Fill in the log weights of a row with gaps for the whole and the halves of its unit."""
+    dimension, full = completed.shape[1], densities.root.shape[0] > 0
+    for h in range(3):
+        if densities.impute:
+            for d in range(dimension):
+                x[d, 0] = completed[r, d]
+                if not full:
+                    x[d, 0] = 0.0
+                    for e in range(dimension):
+                        x[d, 0] += densities.transform[d, e] * completed[r, e]
+            values[h] = log_weight(densities, 3 * unit + h, x, 0, full)
+        else:
+            values[h] = log_observed(densities, 3 * unit + h, completed[r])

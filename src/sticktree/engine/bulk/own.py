@@ -21,7 +21,8 @@ from sticktree.engine.own.noise import OwnNoise
 from sticktree.engine.own.regraft import regraft_sweep
 from sticktree.engine.own.split_nodes import node_split_sweep
 from sticktree.engine.own.state import KAPPA, PHI, SCALE, SHAPE, SPARE, State
-from sticktree.engine.own.structure import join_leaves, split_leaf
+from sticktree.engine.own.structure import drop_leaf, join_leaves, split_leaf
+from sticktree.model import Model
 
 
 class OwnBulkChain(OwnNoise, BulkChain):
@@ -35,9 +36,9 @@ class OwnBulkChain(OwnNoise, BulkChain):
     state: State
     headroom = 4096.0  # leaves of a row or two have wide tails
 
-    def _first_chain(self, y: FloatArray) -> ColumnsChain:
+    def _first_chain(self, y: FloatArray, model: Model) -> ColumnsChain:
         # What full covariances have in place of a floor was done to all rows already.
-        model = replace(self.model, columns=None) if self.full else self.model
+        model = replace(model, columns=None) if self.full else model
         return ColumnsChain(y, model, self.rng)
 
     def _begin(self, rows: Rows) -> None:
@@ -59,7 +60,9 @@ class OwnBulkChain(OwnNoise, BulkChain):
         self.headroom = type(self).headroom if self.impute else 1.0
         self._set_grids()
 
-    def _take_over(self, chain: ColumnsChain, number: npt.NDArray[np.uint64]) -> None:
+    def _take_over(
+        self, chain: ColumnsChain, number: npt.NDArray[np.uint64], group: IntArray | None = None
+    ) -> None:
         self.words = chain.words
         tree, old = chain.tree(), chain.state
         self.state = self._new_state(max(self.room, 2 * tree.n_nodes))
@@ -72,17 +75,19 @@ class OwnBulkChain(OwnNoise, BulkChain):
         index = np.searchsorted(self.leaves, tree.leaf)
         self.sums = Sums.over(old.data, index, self.leaves.size, self.kind)
         self._find_anchors(index, number)
+        self._take_groups(chain, index, group)
         self._settle()
 
     def _new_state(self, room: int) -> State:
         """Return a state with room for ``room`` leaves, and no rows."""
-        state = empty_state(np.zeros((room, self.rows.extent.dimension)), self.model)
-        return replace(state, data=state.data[:0], leaf=state.leaf[:0])
+        state = empty_state(np.zeros((room, self.rows.extent.dimension)), self.model.of_sums())
+        return replace(state, data=state.data[:0], leaf=state.leaf[:0], group=state.group[:0])
 
     def _settle(self) -> None:
         n, seen, total, second = self.sums
         squares = np.einsum("kdd->kd", second).copy() if self.full else second
         outer = second if self.full else np.empty((0, 0, 0))
+        self._seat_leaves()
         take_sums(self.state, self.leaves, n, seen, total, squares, outer)
 
     def transform(self) -> FloatArray:
@@ -120,14 +125,19 @@ class OwnBulkChain(OwnNoise, BulkChain):
     def _merge(self, leaf: int, other: int) -> None:
         join_leaves(self.state, other)
 
+    def _drop(self, leaf: int) -> None:
+        drop_leaf(self.state, leaf)
+
     def _make_room(self, n_leaves: int) -> None:
         old = self.state
         if n_leaves < (old.nodes.size - SPARE) // (self.model.depth + 1) - 1:
             return
         new, made = self._new_state(2 * n_leaves), int(old.sizes[MADE])
-        for name in ("nodes", "order", "coordinates", "entries", "leaves", "twigs", "place"):
+        of_groups = ("seated", "stick", "rest")
+        of_nodes = ("nodes", "order", "coordinates", "entries", "leaves", "twigs", "place")
+        for name in of_nodes + of_groups:
             getattr(new, name)[:made] = getattr(old, name)[:made]
-        for name in ("sizes", "levels", "scalars", "variance", "hyper", "psi"):
+        for name in ("sizes", "levels", "scalars", "variance", "hyper", "psi", "gamma"):
             getattr(new, name)[...] = getattr(old, name)
         self.state = new
 

@@ -6,7 +6,7 @@ row depends on its number and its entries, not on its place or its partition.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ FEW, MANY = 64, 256  # rows by which a cut is chosen, where there are few and wh
 UNEVEN = 1 / 8  # no part is a smaller share of the rows, about
 
 Numbers = npt.NDArray[np.uint64]
+Labels = npt.NDArray[np.int32]
+NO_GROUPS = np.empty((0, 0), dtype=np.int32)
 
 
 class Partition(NamedTuple):
@@ -30,11 +32,27 @@ class Partition(NamedTuple):
     filled: npt.NDArray[np.int64]  # (blocks,) how many there are
     gap_y: FloatArray  # (m, D) with NaN; rows that miss the same columns follow each other
     gap_row: Numbers  # (m,)
+    group: Labels = NO_GROUPS  # (blocks, BLOCK) groups of rows, or none
+    gap_group: Labels = NO_GROUPS[0:0].ravel()  # (m,) or none
+
+    @property
+    def n_groups(self) -> int:
+        """The largest number of a group and one more; 0 without groups."""
+        most = (int(groups.max(initial=-1)) for groups in (self.group, self.gap_group))
+        return max(most) + 1
 
     @property
     def n_rows(self) -> int:
         """Number of all rows."""
         return int(self.filled.sum()) + self.gap_row.size
+
+    def in_groups(self, group: npt.NDArray[Any], first: int) -> Partition:
+        """Return the rows with their groups, those of row ``first`` and all after it."""
+        of_row = np.asarray(group, dtype=np.int32)
+        places = np.maximum(self.row.astype(np.int64) - first, 0)  # what fills up has number 0
+        return self._replace(
+            group=of_row[places], gap_group=of_row[self.gap_row.astype(np.int64) - first]
+        )
 
     @property
     def first(self) -> int:
@@ -53,8 +71,15 @@ class Share(NamedTuple):
 ALL = Share(0, 1)
 
 
-def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Partition:
+def partition(
+    x: FloatArray,
+    first: int,
+    jitter: FloatArray | None = None,
+    group: npt.NDArray[Any] | None = None,
+) -> Partition:
     """Arrange rows, the first of which has number ``first``; ``x`` is left as it is.
+
+    ``group`` has the groups of the rows, if they belong to several.
 
     With ``jitter`` the entries of each column are spread evenly over an interval of that width
     around them, always in the same way. With full covariances that takes the place of a floor.
@@ -79,7 +104,8 @@ def partition(x: FloatArray, first: int, jitter: FloatArray | None = None) -> Pa
     _turn(y, filled)
     gap_y, gap_row = x[gaps], (first + np.flatnonzero(gaps)).astype(np.uint64)
     alike = np.lexsort(np.isnan(gap_y).T)
-    return Partition(y, row, filled, gap_y[alike], gap_row[alike])
+    part = Partition(y, row, filled, gap_y[alike], gap_row[alike])
+    return part if group is None else part.in_groups(group, first)
 
 
 def jittered(part: Partition, jitter: FloatArray) -> Partition:
@@ -206,7 +232,6 @@ def _select(x: FloatArray, number: Numbers, low: int, high: int, middle: int, d:
 # ---- The leaves, and the halves of units, that rows chose last ----------------------------------
 
 
-Labels = npt.NDArray[np.int32]
 Sides = npt.NDArray[np.int8]
 Nodes = npt.NDArray[np.int64]  # that leaves or halves have become
 
@@ -295,6 +320,7 @@ class Picked(NamedTuple):
     number: npt.NDArray[np.uint64]
     y: FloatArray  # completed, if entries are imputed
     leaf: Labels
+    group: Labels = NO_GROUPS[0:0].ravel()
 
 
 def find_ranked(
@@ -315,17 +341,22 @@ def picked_at(part: Partition, found: npt.NDArray[np.int64], labelled: Labelled 
     leaf = np.full(number.size, -1, dtype=np.int32)
     if labelled is not None:
         leaf = np.concatenate([labelled.blocks[block, place], labelled.gaps[gap]])
-    return join_picks([Picked(number, y, leaf)])
+    group = part.gap_group[:0]
+    if part.group.size + part.gap_group.size:
+        group = np.concatenate([part.group[block, place], part.gap_group[gap]])
+    return join_picks([Picked(number, y, leaf, group)])
 
 
 def join_picks(picks: list[Picked]) -> Picked:
     """Return all rows of several picks, in the order of their numbers."""
     number = np.concatenate([some.number for some in picks])
     order = np.argsort(number)
+    group = np.concatenate([some.group for some in picks])
     return Picked(
         number[order],
         np.concatenate([some.y for some in picks])[order],
         np.concatenate([some.leaf for some in picks])[order],
+        group[order] if group.size else group,
     )
 
 

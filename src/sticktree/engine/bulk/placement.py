@@ -34,6 +34,7 @@ class Extent(NamedTuple):
     dimension: int
     gaps: bool
     squashed: int = 0  # rows that have left memory, of which sums are kept
+    n_groups: int = 0  # the largest number of a group and one more
 
     @property
     def present(self) -> int:
@@ -44,7 +45,8 @@ class Extent(NamedTuple):
     def of(cls, part: Partition) -> Extent:
         """Return the extent of a partition."""
         largest = max(np.abs(part.y).max(initial=0.0), np.nanmax(np.abs(part.gap_y), initial=0.0))
-        return cls(part.n_rows, float(largest), part.y.shape[1], bool(part.gap_row.size))
+        gaps, n_groups = bool(part.gap_row.size), part.n_groups
+        return cls(part.n_rows, float(largest), part.y.shape[1], gaps, n_groups=n_groups)
 
     @classmethod
     def joined(cls, extents: list[Extent]) -> Extent:
@@ -54,6 +56,7 @@ class Extent(NamedTuple):
             max(extent.largest for extent in extents),
             extents[0].dimension,
             any(extent.gaps for extent in extents),
+            n_groups=max(extent.n_groups for extent in extents),
         )
 
 

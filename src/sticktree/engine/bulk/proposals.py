@@ -204,6 +204,8 @@ class Proposal:
         θ, θ₁ and θ₂.
     log_ratio : float array, shape (U,)
         log p₂ Q₁/(p₁ Q₂), without the densities of the rows.
+    bound : bool array, shape (U,)
+        Which stay as they are, whatever the ratio.
     """
 
     share: FloatArray
@@ -211,6 +213,7 @@ class Proposal:
     first: Leaf
     second: Leaf
     log_ratio: FloatArray
+    bound: npt.NDArray[np.bool_]
 
 
 def propose(
@@ -226,9 +229,14 @@ def propose(
     pinned: bool,
     kind: int,
     discount: float,
+    log_seats: FloatArray,
+    most_seats: float,
     rng: np.random.Generator,
 ) -> Proposal:
     """Propose the other form of each unit.
+
+    ``log_seats`` is what the prior of both forms has besides, for each unit: log Γ(n − 2d)/Γ(n − d)
+    without groups. A share is proposed as if ``most_seats`` rows at most told of it.
 
     ``sums`` are those of all rows of each unit. ``share``, ``first`` and ``second`` hold for units
     that may merge, and ``whole`` for those that may split; the rest is drawn. ``samples`` are the
@@ -254,7 +262,8 @@ def propose(
     # The share of the half that is drawn first: by how many picked rows it has, or even in
     # log w/(1 − w), as far as single rows.
     near, reach = means == NEAR, np.log(2.0 * sums.n) + 2.0
-    a, b = first_sums.n + 0.5, second_sums.n + 0.5
+    told = np.minimum(1.0, most_seats / (first_sums.n + second_sums.n))
+    a, b = told * first_sums.n + 0.5, told * second_sums.n + 0.5
     log_odds = rng.uniform(-reach, np.where(means == LONE, 0.0, reach))
     drawn = np.where(near, rng.beta(a, b), 1.0 / (1.0 + np.exp(-log_odds)))
     own = np.where(merging, np.where(flipped, 1.0 - share, share), np.clip(drawn, TINY, 1 - TINY))
@@ -283,8 +292,7 @@ def propose(
     )
     d = discount
     log_ratio = (
-        gammaln(sums.n - 2.0 * d)
-        - gammaln(sums.n - d)
+        log_seats
         - gammaln(1.0 - d)
         - (d + 1.0) * (log_w + log_rest)
         + log_prior
@@ -297,6 +305,7 @@ def propose(
         drawn_second.where(flipped, drawn_first),
         drawn_first.where(flipped, drawn_second),
         np.asarray(log_ratio),
+        np.zeros(size, dtype=bool),
     )
 
 

@@ -13,6 +13,7 @@ from sticktree.engine.bulk.assign import assign_blocks
 from sticktree.engine.bulk.components import Components, pick_limits
 from sticktree.engine.bulk.gaps import assign_gaps
 from sticktree.engine.bulk.halves import Units, gain_grid, halve_blocks, halve_gaps
+from sticktree.engine.bulk.leanings import ASKED, lean_blocks, lean_gaps
 from sticktree.engine.bulk.partition import (
     BLOCK,
     Labels,
@@ -78,6 +79,17 @@ class Rows:
         """Let every row choose its leaf."""
         return self.placement.map_reduce(ASSIGN, leaves, _joined_assigned)
 
+    def lean(self, units: Units) -> Integers:
+        """Return what the rows of groups tell of shares of halves, on the grid of gains.
+
+        Of shape (U, J, 2, 2); all groups of a unit have the same shares.
+        """
+        n = self.placement.extent.n
+        limit = min(int(2**64 * (ASKED / n)), 2**64 - 1)
+        message = units, gain_grid(n), limit
+        leanings = self.placement.map_reduce(LEAN, message, _added)
+        return leanings.reshape(len(units.pins), -1, 2, 2)
+
     def halve(self, units: Units) -> Halved:
         """Let every row of a unit choose its half."""
         message = units, gain_grid(self.placement.extent.n)
@@ -126,7 +138,8 @@ def _products(grid: Grid, part: Partition, choices: Choices, share: Share) -> In
 
 def _assign(leaves: Components, part: Partition, choices: Choices, share: Share) -> Assigned:
     labelled = choices.leaves
-    tally = empty_tally(leaves.log_weight.size, part.y.shape[1], leaves.kind)
+    n_groups = leaves.share.shape[1]
+    tally = empty_tally(leaves.log_weight.size, part.y.shape[1], leaves.kind, n_groups)
     if part.filled.size:
         assign_blocks(part, *share, leaves, labelled.blocks, tally)
     if part.gap_row.size:
@@ -138,7 +151,7 @@ def _assign(leaves: Components, part: Partition, choices: Choices, share: Share)
 def _halve(message: tuple[Units, Grid], part: Partition, choices: Choices, share: Share) -> Halved:
     (units, grid), labelled, sided = message, choices.leaves, choices.halves
     n_units = len(units.pins)
-    tally = empty_tally(2 * n_units, part.y.shape[1], units.densities.kind)
+    tally = empty_tally(2 * n_units, part.y.shape[1], units.densities.kind, units.share.shape[1])
     gain = np.zeros((n_units, 2), dtype=np.int64)
     steps = np.array([grid.coarse, grid.fine])
     if part.filled.size:
@@ -147,6 +160,20 @@ def _halve(message: tuple[Units, Grid], part: Partition, choices: Choices, share
         gaps, completed = labelled.gaps, labelled.completed
         halve_gaps(part, *share, gaps, completed, units, sided.gaps, tally, gain, steps)
     return Halved(tally, gain)
+
+
+def _lean(
+    message: tuple[Units, Grid, int], part: Partition, choices: Choices, share: Share
+) -> Integers:
+    (units, grid, limit), labelled = message, choices.leaves
+    most = np.uint64(limit)
+    leanings = np.zeros((2 * len(units.pins) * units.share.shape[1], 2), dtype=np.int64)
+    steps = np.array([grid.coarse, grid.fine])
+    if part.filled.size:
+        lean_blocks(part, *share, labelled.blocks, units, most, leanings, steps)
+    if part.gap_row.size:
+        lean_gaps(part, *share, labelled.gaps, labelled.completed, units, most, leanings, steps)
+    return leanings
 
 
 def _label(
@@ -169,10 +196,15 @@ def _digest(
 ) -> npt.NDArray[np.uint64]:
     """Return two sums over rows of random functions of their numbers and entries."""
     filled = np.arange(BLOCK) < part.filled[:, None]
-    whole = _row_words(part.row, part.y.transpose(1, 0, 2))
-    gaps = _row_words(part.gap_row, part.gap_y.T)
+    whole = _row_words(part.row, _with_groups(part.y.transpose(1, 0, 2), part.group))
+    gaps = _row_words(part.gap_row, _with_groups(part.gap_y.T, part.gap_group))
     words = [np.concatenate([a[filled], b]) for a, b in zip(whole, gaps, strict=True)]
     return np.array([word.sum() for word in words])
+
+
+def _with_groups(y: FloatArray, group: Labels) -> FloatArray:
+    """Return the columns of rows with their groups as one more, if there are any."""
+    return np.concatenate([y, group[None].astype(np.float64)]) if group.size else y
 
 
 def _row_words(number: npt.NDArray[np.uint64], y: FloatArray) -> list[npt.NDArray[np.uint64]]:
@@ -193,6 +225,7 @@ EXTENT = Pass("extent", _extent)
 SAMPLE = Pass("sample", _sample)
 PRODUCTS = Pass("products", _products)
 ASSIGN = Pass("assign", _assign, makes=LEAVES)
+LEAN = Pass("lean", _lean, needs=(LEAVES,))
 HALVE = Pass("halve", _halve, needs=(LEAVES,), makes=HALVES)
 LABEL = Pass("labels", _label, needs=(LEAVES, HALVES), entries=False)
 DIGEST = Pass("digest", _digest)

@@ -23,6 +23,7 @@ from sticktree.engine.shared.seats import take_sums
 from sticktree.engine.shared.split_nodes import node_split_sweep
 from sticktree.engine.shared.state import NOISE, State, empty_state, load_tree, set_scales
 from sticktree.engine.shared.trunk import draw_places, join_leaves, split_leaf
+from sticktree.model import Model
 
 
 class SharedBulkChain(SharedNoise, BulkChain):
@@ -32,8 +33,8 @@ class SharedBulkChain(SharedNoise, BulkChain):
     kind = SUMS
     state: State
 
-    def _first_chain(self, y: FloatArray) -> Chain:
-        return Chain(y, self.model, self.rng)
+    def _first_chain(self, y: FloatArray, model: Model) -> Chain:
+        return Chain(y, model, self.rng)
 
     def _read_rows(self) -> None:
         self.impute = self.rows.extent.gaps
@@ -43,7 +44,9 @@ class SharedBulkChain(SharedNoise, BulkChain):
     def _float_products(self, sums: npt.NDArray[np.int64]) -> FloatArray:
         return self.grids[1].value(sums)
 
-    def _take_over(self, chain: Chain, number: npt.NDArray[np.uint64]) -> None:
+    def _take_over(
+        self, chain: Chain, number: npt.NDArray[np.uint64], group: IntArray | None = None
+    ) -> None:
         self.words, self.factor, self.rates = chain.words, chain.factor, chain.rates
         tree = chain.tree()
         self.state = self._new_state(max(self.room, 2 * tree.n_nodes))
@@ -55,11 +58,12 @@ class SharedBulkChain(SharedNoise, BulkChain):
         index = np.searchsorted(self.leaves, tree.leaf)
         self.sums = Sums.over(chain.raw, index, self.leaves.size, self.kind)
         self._find_anchors(index, number)
+        self._take_groups(chain, index, group)
         self._settle()
 
     def _new_state(self, room: int) -> State:
         """Return a state with room for ``room`` leaves, and no rows."""
-        model, dimension = self.model, self.factor.shape[0]
+        model, dimension = self.model.of_sums(), self.factor.shape[0]
         state = empty_state(
             np.empty((room, dimension)),
             model.shape,
@@ -67,12 +71,13 @@ class SharedBulkChain(SharedNoise, BulkChain):
             1.0,
             0.0,
             model.noise,
+            group=None if model.groups is None else model.groups.of_row,
         )
-        none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)
-        return replace(state, data=none[0], leaf=none[1])
+        return replace(state, data=state.data[:0], leaf=state.leaf[:0], group=state.group[:0])
 
     def _settle(self) -> None:
         white = self._in_coordinates(self.sums)
+        self._seat_leaves()
         take_sums(self.state, self.leaves, white.n, white.total)
 
     def _whiten(self) -> None:
@@ -125,16 +130,20 @@ class SharedBulkChain(SharedNoise, BulkChain):
     def _merge(self, leaf: int, other: int) -> None:
         join_leaves(self.state, other)
 
+    def _drop(self, leaf: int) -> None:
+        join_leaves(self.state, leaf)  # in a compressed tree what is above branches, or goes too
+
     def _make_room(self, n_leaves: int) -> None:
         old = self.state
         if n_leaves < old.leaves.size:
             return
         new = self._new_state(2 * n_leaves)
-        for name in ("nodes", "order", "total", "weighted", "mean", "leaves", "narrow"):
+        of_groups = ("seated", "stick", "rest")
+        for name in ("nodes", "order", "total", "weighted", "mean", "leaves", "narrow", *of_groups):
             mine, its = getattr(new, name), getattr(old, name)
             mine[: len(its)] = its
         new.centre[:, : old.centre.shape[1]] = old.centre
-        for name in ("sizes", "levels", "scalars"):
+        for name in ("sizes", "levels", "scalars", "gamma"):
             getattr(new, name)[:] = getattr(old, name)
         self.state = new
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
-from sticktree.engine.bulk.components import Components
+from sticktree.engine.bulk.components import NO_SHARES, Components
+from sticktree.engine.bulk.grouped import Sticks, draw_group_weights
 from sticktree.engine.bulk.laws import Density, Leaf, LeafLaw
 from sticktree.engine.bulk.rows import Rows
-from sticktree.engine.bulk.sums import Grid, Sums, Tally
+from sticktree.engine.bulk.sums import Flags, Grid, Sums, Tally
 from sticktree.engine.chain import ChainLike, Move
-from sticktree.engine.common.links import ALIVE, DISCOUNT
+from sticktree.engine.common.franchise import take_groups
+from sticktree.engine.common.groups import LEAST
+from sticktree.engine.common.links import ALIVE, DISCOUNT, Index
 from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.draw import Draw, tracked_pairs
+from sticktree.engine.shared.trunk import draw_weights
+from sticktree.model import Model
 from sticktree.tree import Tree
+
+Places = npt.NDArray[np.int64]
 
 SUMS_OF = "sums_"  # before the name of sums among the parameters of a draw
 
@@ -39,6 +47,7 @@ class ChainState(Sampler):
     rank: npt.NDArray[np.uint64]  # of the anchors
     of_leaf: npt.NDArray[np.int64]  # nodes that the leaves of the last pass are, as `Rows.labels`
     of_half: npt.NDArray[np.int64]  # asks for them
+    seated: npt.NDArray[np.int64]  # (K, J) rows of each group in each leaf, if there are groups
     room = 256  # leaves that a state has room for at first
 
     @property
@@ -46,11 +55,13 @@ class ChainState(Sampler):
         """The number of leaves."""
         return int(self.leaves.size)
 
-    def _first_chain(self, y: FloatArray) -> ChainLike:
+    def _first_chain(self, y: FloatArray, model: Model) -> ChainLike:
         """Return a chain of the other kind on some rows."""
         raise NotImplementedError
 
-    def _take_over(self, chain: Any, number: npt.NDArray[np.uint64]) -> None:
+    def _take_over(
+        self, chain: Any, number: npt.NDArray[np.uint64], group: IntArray | None = None
+    ) -> None:
         """Start from the tree of a chain of the other kind, whose rows have these numbers."""
         raise NotImplementedError
 
@@ -98,6 +109,10 @@ class ChainState(Sampler):
         """Take a leaf away whose rows its sibling gets."""
         raise NotImplementedError
 
+    def _drop(self, leaf: int) -> None:
+        """Take a leaf away whose rows are gone, and all above it that has no others."""
+        raise NotImplementedError
+
     def _moves_of_tree(self) -> list[Move]:
         """Return the moves of the tree and of all parameters given the sums."""
         raise NotImplementedError
@@ -111,7 +126,11 @@ class ChainState(Sampler):
         return Sums.of(tally, self.kind, *self.grids)
 
     def _components(self, log_weight: FloatArray, density: Density) -> Components:
-        """Return densities with weights, as rows see them."""
+        """Return densities with weights, (K,) or in each group (K, J), as rows see them."""
+        share = NO_SHARES
+        if log_weight.ndim == 2:
+            most = log_weight.max(axis=1)
+            share, log_weight = log_weight - most[:, None], most
         return Components(
             log_weight=log_weight + density.log_peak,
             centre=np.ascontiguousarray(density.centre),
@@ -124,7 +143,81 @@ class ChainState(Sampler):
             kind=self.kind,
             impute=self.impute,
             grid=np.array([step for grid in self.grids for step in (grid.coarse, grid.fine)]),
+            share=share,
         )
+
+    # ---- Groups ----------------------------------------------------------------------------------
+
+    @cached_property
+    def n_groups(self) -> int:
+        """The number of groups, or 0."""
+        return 0 if self.model.groups is None else self.model.groups.number
+
+    def _check_groups(self) -> None:
+        """Raise an error if the rows belong to groups that the model does not know."""
+        found, known = self.rows.extent.n_groups, self.n_groups
+        if found > known or (known and not found):
+            raise ValueError(f"the model has {known} groups, and the rows have {found}")
+
+    def _take_groups(self, chain: Any, index: Index, group: IntArray | None) -> None:
+        """Take the sticks of another chain over; its row i is in leaf ``index[i]``."""
+        self.seated = np.zeros((self.leaves.size, self.n_groups), dtype=np.int64)
+        if group is not None and self.grouped:
+            old, order = chain.state, chain.state.order[: chain.state.sizes[ALIVE]]
+            for name in ("stick", "rest"):
+                getattr(self.state, name)[: order.size] = getattr(old, name)[order]
+            self.state.gamma[:] = old.gamma
+            np.add.at(self.seated, (index, group), 1)
+
+    def _seat_leaves(self) -> None:
+        """Let the tree have the rows of groups that the leaves have."""
+        if self.grouped:
+            take_groups(self.state, self.leaves, self.seated)
+
+    def _draw_weights(self) -> FloatArray:
+        """Draw the log weight of every leaf, (K,), or in each group, (K, J)."""
+        size = self.state.nodes.size
+        if self.grouped:
+            path = np.empty((size, self.n_groups))
+            return draw_group_weights(self.state, self.leaves, path, self.words)
+        return draw_weights(self.state, self.leaves, np.empty(size), self.words)
+
+    def _above(self, leaf: int) -> tuple[int, int]:
+        """Return where what is left beside a leaf is kept, as a place in ``state.rest``."""
+        nodes, level = self.state.nodes, self.model.depth - 1
+        parent = int(nodes["parent"][leaf])
+        return (parent if nodes["level"][parent] == level else leaf), level
+
+    def _sticks(self, a: Places, b: Places, merging: Flags, share: FloatArray) -> Sticks:
+        """Return the shared sticks of units; ``share`` is that of the first half of a split."""
+        level = self.model.depth - 1
+        first, second = (self.state.stick[self.leaves[k], level] for k in (a, b))
+        rest = np.array([self.state.rest[self._above(int(leaf))] for leaf in self.leaves[a]])
+        return Sticks(
+            np.where(merging, first, share * first),
+            np.where(merging, second, (1.0 - share) * first),
+            rest.reshape(-1),
+        )
+
+    def _parted(self, leaf: int, share: float) -> int:
+        """Return a new leaf beside a leaf, which keeps a share of its stick."""
+        new, level = self._split(leaf), self.model.depth - 1
+        if self.grouped:
+            whole = self.state.stick[leaf, level]
+            self.state.stick[leaf, level] = max(share * whole, LEAST)
+            self.state.stick[new, level] = max((1.0 - share) * whole, LEAST)
+        return new
+
+    def _joined(self, leaf: int, other: int) -> None:
+        """Take a leaf away whose rows, and whose stick, its sibling gets."""
+        if not self.grouped:
+            self._merge(leaf, other)
+            return
+        state, level = self.state, self.model.depth - 1
+        stick = state.stick[leaf, level] + state.stick[other, level]
+        rest = state.rest[self._above(leaf)]
+        self._merge(leaf, other)
+        state.stick[leaf, level], state.rest[self._above(leaf)] = stick, rest
 
     # ---- What others see of a chain --------------------------------------------------------------
 
@@ -147,8 +240,8 @@ class ChainState(Sampler):
             leaf=self._labels(number).astype(small) if labelled else np.empty(0, dtype=small),
             parent=np.maximum(parent, 0).astype(small),
             level=level.astype(np.min_scalar_type(self.model.depth)),
-            parameters=self.parameters() | self._summed(number),
-            traced=self.traced,
+            parameters=self.parameters() | self.group_parameters() | self._summed(number),
+            traced=self.traced + ("group_concentration",) * self.grouped,
             concentration=self.concentration,
             discount=self.discount,
             log_joint=self.log_joint(),
@@ -183,7 +276,8 @@ class ChainState(Sampler):
     def _summed(self, number: IntArray) -> dict[str, npt.NDArray[Any]]:
         """Return the sums of all leaves in the order of their numbers: predictions need no rows."""
         order = np.argsort(number[self.leaves])
-        return {
+        of_groups = {f"{SUMS_OF}seated": self.seated[order]} if self.grouped else {}
+        return of_groups | {
             f"{SUMS_OF}{name}": array[order]
             for name, array in zip(Sums._fields, self.sums, strict=True)
         }
@@ -200,6 +294,7 @@ class ChainState(Sampler):
                 "rank": self.rank.copy(),
                 "anchor": self.anchor.copy(),
                 **{f"{SUMS_OF}{name}": array.copy() for name, array in self.sums._asdict().items()},
+                **({f"{SUMS_OF}seated": self.seated.copy()} if self.grouped else {}),
             }
         )
 
@@ -208,5 +303,7 @@ class ChainState(Sampler):
         self.leaves = snapshot["leaves"].copy()
         self.rank, self.anchor = snapshot["rank"].copy(), snapshot["anchor"].copy()
         self.sums = Sums(*(snapshot[f"{SUMS_OF}{name}"].copy() for name in Sums._fields))
+        none = np.zeros((self.leaves.size, 0), dtype=np.int64)
+        self.seated = snapshot[f"{SUMS_OF}seated"].copy() if self.grouped else none
         self.state = self._new_state(max(self.room, 2 * len(snapshot["nodes"])))
         super()._load(snapshot)

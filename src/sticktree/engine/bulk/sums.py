@@ -77,6 +77,7 @@ def add(sums: npt.NDArray[np.int64], at: int, x: float, coarse: float, fine: flo
 Flags = npt.NDArray[np.bool_]
 Steps = tuple[float, float, float, float]  # of the grids of entries and of their products
 NO_RANK = np.uint64(0xFFFFFFFFFFFFFFFF)
+NOBODY = np.empty((0, 0), dtype=np.int64)
 
 
 class Tally(NamedTuple):
@@ -88,9 +89,10 @@ class Tally(NamedTuple):
     products: npt.NDArray[np.int64]  # (D, D, 2) over rows with imputed entries
     rank: npt.NDArray[np.uint64]  # (K,) the least of the next sweep
     anchor: npt.NDArray[np.uint64]  # (K,) the row that has it
+    seated: npt.NDArray[np.int64] = NOBODY  # (K, J) rows of each group, if there are groups
 
 
-def empty_tally(n_leaves: int, dimension: int, kind: int) -> Tally:
+def empty_tally(n_leaves: int, dimension: int, kind: int, n_groups: int = 0) -> Tally:
     """Return sums over no rows."""
     return Tally(
         np.zeros(n_leaves, dtype=np.int64),
@@ -99,6 +101,7 @@ def empty_tally(n_leaves: int, dimension: int, kind: int) -> Tally:
         np.zeros((dimension, dimension, 2), dtype=np.int64),
         np.full(n_leaves, NO_RANK),
         np.zeros(n_leaves, dtype=np.uint64),
+        np.zeros((n_leaves, n_groups), dtype=np.int64),
     )
 
 
@@ -112,6 +115,7 @@ def merge(first: Tally, second: Tally) -> Tally:
         first.products + second.products,
         np.where(sooner, first.rank, second.rank),
         np.where(sooner, first.anchor, second.anchor),
+        first.seated + second.seated,
     )
 
 
@@ -161,6 +165,9 @@ def tally_block(
         rank = rank_of(number, salt)
         if rank < tally.rank[leaf]:
             tally.rank[leaf], tally.anchor[leaf] = rank, number
+    if part.group.size:
+        for i in range(filled):
+            tally.seated[labels[block, i], part.group[block, i]] += 1
     at = dimension
     for d in range(dimension):
         for i in range(BLOCK):

@@ -27,7 +27,16 @@ from sticktree.engine.common.groups import (
     log_stick_density,
     top_of,
 )
-from sticktree.engine.common.links import ALIVE, DISCOUNT, FACTOR, MADE, ROOT, Index, TreeState
+from sticktree.engine.common.links import (
+    ALIVE,
+    DISCOUNT,
+    FACTOR,
+    MADE,
+    ROOT,
+    Index,
+    TreeState,
+    list_nodes,
+)
 from sticktree.engine.common.logarithms import log_ascent
 from sticktree.engine.common.random import RandomState, log_gamma_number, share_of_two, uniform
 from sticktree.engine.common.slice import slice_sampler
@@ -261,6 +270,24 @@ def count_groups(state: GroupedState) -> None:
             node = state.nodes[node].parent
 
 
+@jit
+def take_groups(state: GroupedState, leaves: Index, seated: npt.NDArray[np.int64]) -> None:
+    """Give each leaf the numbers of its rows of each group; all nodes above follow."""
+    list_nodes(state)
+    n_groups = seated.shape[1]
+    for k in range(state.sizes[ALIVE]):
+        for j in range(state.seated.shape[1]):
+            state.seated[state.order[k], j] = 0
+    for k in range(leaves.size):
+        for j in range(n_groups):
+            state.seated[leaves[k], j] = seated[k, j]
+    for k in range(state.sizes[ALIVE] - 1, 0, -1):
+        node = state.order[k]
+        above = state.nodes[node].parent
+        for j in range(n_groups):
+            state.seated[above, j] += state.seated[node, j]
+
+
 def divide_sticks(state: GroupedState) -> None:
     """Let all shared sticks be what is expected of them where every datum has its own table."""
     d, alpha, depth = state.scalars[DISCOUNT], state.levels["alpha"], last_level(state)
@@ -292,5 +319,9 @@ def load_groups(
     made = len(parameters["stick"])
     state.stick[:made], state.rest[:made] = parameters["stick"], parameters["rest"]
     state.gamma[0] = parameters["group_concentration"]
-    count_groups(state)
+    if "sums_seated" in parameters:  # of leaves in the order of their numbers
+        leaves = np.flatnonzero(state.nodes["level"][:made] == last_level(state))
+        take_groups(state, leaves, parameters["sums_seated"])
+    else:
+        count_groups(state)
     state.present[0] = state.seated.shape[1] - 1 if group is None else group

@@ -189,6 +189,7 @@ def add_blocks(tally: Tally, blocks: Blocks, leaf: Places, leaves: Components) -
         tally.products,
         tally.rank.copy(),
         tally.anchor.copy(),
+        tally.seated.copy(),
     )
     np.add.at(out.count, leaf, blocks.n)
     np.add.at(out.lacking, leaf, blocks.n[:, None] - blocks.seen)

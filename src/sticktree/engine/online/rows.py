@@ -25,6 +25,7 @@ from sticktree.engine.online.blocks import (
     join,
     on_grid,
 )
+from sticktree.engine.online.forgetting import sums_of_blocks, thinned, thinned_products
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import BulkChain
@@ -126,12 +127,14 @@ class OnlineRows(Rows):
         transform: FloatArray,
         grid: Grid,
         headroom: float,
+        forget: float = 0.0,
+        rng: np.random.Generator | None = None,
     ) -> OnlineRows:
         """Return new rows; those in memory become blocks, as the last `assign` placed them.
 
         ``picked`` are all of them, and ``transform`` brings them into coordinates in which
         distances count; ``grid`` is that of products. Imputed entries are at most ``headroom``
-        times as large as observed ones.
+        times as large as observed ones. Of all rows before, a share ``forget`` is forgotten.
         """
         assert self.last is not None
         old, mine = self.squashed, self.placement.extent
@@ -144,13 +147,13 @@ class OnlineRows(Rows):
         products = old.products + grid.value(super().products(grid))
         products += grid.value(self.last.products)
         largest = mine.largest * (headroom if mine.gaps else 1.0)
-        squashed = Squashed(
-            blocks.joined(into, size),
-            products,
-            old.n + mine.n,
-            max(old.largest, largest),
-            old.next_number + new.n.size,
-        )
+        kept, n = blocks.joined(into, size), old.n + mine.n
+        if forget and rng is not None:
+            whole, kept = kept, thinned(kept, forget, kind, rng)
+            products, some = thinned_products(products, whole, kept), np.flatnonzero(kept.n)
+            kept, joined, n = kept.at(some), joined[some], int(kept.n.sum())
+        next_number = old.next_number + new.n.size
+        squashed = Squashed(kept, products, n, max(old.largest, largest), next_number)
         return OnlineRows(placement, squashed, joined)
 
     def snapshot(self) -> dict[str, npt.NDArray[Any]]:
@@ -175,21 +178,29 @@ def restored_rows(rows: Rows, snapshot: dict[str, npt.NDArray[Any]]) -> Rows:
     return OnlineRows(rows.placement, Squashed(blocks, products, n, largest, next_number))
 
 
-def follow(chain: BulkChain, rows: Rows) -> None:
-    """Have a chain go on with new rows; its rows until now become blocks."""
+def follow(chain: BulkChain, rows: Rows, forget: float = 0.0) -> None:
+    """Have a chain go on with new rows; its rows until now become blocks.
+
+    Each of them is forgotten with probability ``forget``, and leaves that lose all go.
+    """
     before = chain.rows
     if not isinstance(before, OnlineRows):
         nothing = Squashed.nothing(before.extent.dimension, chain.kind)
         before = OnlineRows(before.placement, nothing)
     chain.rows = before
     picked = chain.assign_and_pick_all()  # leaves of rows are not in a snapshot
-    chain.replace_rows(
-        before.followed_by(
-            rows.placement,
-            picked,
-            chain.kind,
-            chain.transform(),
-            chain.grids[1],
-            chain.headroom,
-        )
+    now = before.followed_by(
+        rows.placement,
+        picked,
+        chain.kind,
+        chain.transform(),
+        chain.grids[1],
+        chain.headroom,
+        forget,
+        chain.rng,
     )
+    chain.replace_rows(now)
+    if forget:
+        blocks, size = now.squashed.blocks, chain.leaves.size
+        chain.keep_leaves(sums_of_blocks(blocks, now.leaf, size, chain.kind))
+        now.leaf = np.unique(now.leaf, return_inverse=True)[1].astype(np.int64)

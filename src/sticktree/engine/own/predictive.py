@@ -60,7 +60,7 @@ def predictives(
     that of the next row of a group, by default a new one.
     """
     if draws and "sums_n" in draws[0].parameters:
-        yield from _from_sums(draws, model)
+        yield from _from_sums(draws, model, group)
         return
     state = empty_state(data, model)
     gaps = np.isnan(data)
@@ -125,12 +125,14 @@ def _seed(draw: Draw) -> int:
     return int(np.float64(draw.log_joint).view(np.uint64))
 
 
-def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
+def _from_sums(
+    draws: list[Draw], model: Model, group: int | None = None
+) -> Iterator[ColumnsPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
     n_columns = draws[0].parameters["sums_total"].shape[1]
     room = max(int((draw.level == model.depth).sum()) for draw in draws)
-    state = empty_state(np.zeros((room, n_columns)), model)
-    state = replace(state, data=state.data[:0], leaf=state.leaf[:0])
+    state = empty_state(np.zeros((room, n_columns)), model.of_sums())
+    state = replace(state, data=state.data[:0], leaf=state.leaf[:0], group=state.group[:0])
     full = state.sizes[FORM] == FULL
     for draw in draws:
         parent, level = draw.parent.astype(np.int32), draw.level.astype(np.int32)
@@ -148,6 +150,8 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[ColumnsPredictive]:
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         squares = np.einsum("kdd->kd", second).copy() if full else second
+        if model.groups is not None:
+            load_groups(state, draw.parameters, group)
         take_sums(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
         yield ColumnsPredictive(state, np.empty((0, n_columns)), _seed(draw))
 

@@ -5,6 +5,8 @@ Leaves and twigs are listed, and so are the data of every leaf, for moves that l
 
 from __future__ import annotations
 
+import numpy as np
+
 from sticktree.checks import FloatArray
 from sticktree.engine.common.groups import clear_group, give_mass_back, is_grouped
 from sticktree.engine.common.links import (
@@ -12,6 +14,7 @@ from sticktree.engine.common.links import (
     LEAVES,
     ROOT,
     UNLISTED,
+    add_data,
     give_back,
     link,
     list_nodes,
@@ -177,4 +180,13 @@ def join_leaves(state: State, gone: int) -> None:
     unlink(state, gone)
     state.nodes[gone].n = 0
     give_up(state, gone)
+    list_nodes(state)
+
+
+@jit
+def drop_leaf(state: State, leaf: int) -> None:
+    """Take a leaf away with its data, and nodes above that it leaves without any."""
+    add_data(state, leaf, -state.nodes[leaf].n)
+    prune(state, leaf, np.empty((state.levels.size, state.coordinates.shape[1])))
+    give_up(state, leaf)
     list_nodes(state)

@@ -54,7 +54,7 @@ def predictives(
     that of the next row of a group, by default a new one.
     """
     if draws and "sums_n" in draws[0].parameters:
-        yield from _from_sums(draws, model)
+        yield from _from_sums(draws, model, group)
         return
     zeros = np.zeros_like(data)
     of_row = None if model.groups is None else model.groups.of_row
@@ -116,15 +116,23 @@ def set_parameters(
     set_scales(state)
 
 
-def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
+def _from_sums(
+    draws: list[Draw], model: Model, group: int | None = None
+) -> Iterator[SharedPredictive]:
     """Yield the predictive distribution of every draw, from the sums of its leaves."""
     dimension = draws[0].parameters["sums_total"].shape[1]
     room = max(draw.parent.size for draw in draws)
-    none = np.empty((0, dimension)), np.empty(0, dtype=np.int64)
+    none, groups = (np.empty((0, dimension)), np.empty(0, dtype=np.int64)), model.of_sums().groups
     state = empty_state(
-        np.empty((room, dimension)), model.shape, np.ones(model.depth + 1), 1.0, 0.0, model.noise
+        np.empty((room, dimension)),
+        model.shape,
+        np.ones(model.depth + 1),
+        1.0,
+        0.0,
+        model.noise,
+        group=None if groups is None else groups.of_row,
     )
-    state = replace(state, data=none[0], leaf=none[1])
+    state = replace(state, data=none[0], leaf=none[1], group=state.group[:0])
     for draw in draws:
         factor = least_form(draw.parameters["factor"], model.covariance_type, dimension)
         parent = draw.parent.astype(np.int32)
@@ -137,6 +145,8 @@ def _from_sums(draws: list[Draw], model: Model) -> Iterator[SharedPredictive]:
             model.less_discount,
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
+        if groups is not None:
+            load_groups(state, draw.parameters, group)
         total = whitened(draw.parameters["sums_total"], factor)
         take_sums(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
         yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.data.sources.dask.session import ClusterLostError, Graph, Key, Session
 from sticktree.data.training import BY_WORKERS
 from sticktree.engine.bulk.partition import ALL, Labelled, Partition, Sided, jittered, partition
@@ -23,10 +23,14 @@ Result = TypeVar("Result")
 
 
 def prepare(
-    pieces: list[FloatArray], first: int, centre: FloatArray, spread: FloatArray
+    pieces: list[FloatArray],
+    first: int,
+    centre: FloatArray,
+    spread: FloatArray,
+    group: IntArray | None = None,
 ) -> Partition:
     """Standardise and arrange rows, the first of which has number ``first``."""
-    return partition(np.concatenate([(x - centre) / spread for x in pieces]), first)
+    return partition(np.concatenate([(x - centre) / spread for x in pieces]), first, None, group)
 
 
 class DaskPlacement:

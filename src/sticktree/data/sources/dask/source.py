@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, infinite_entries
+from sticktree.checks import FloatArray, IntArray, infinite_entries
 from sticktree.data.sources.dask.placement import DaskStore, prepare
 from sticktree.data.sources.dask.session import Session, current_client
 from sticktree.data.training import MemoryStore, Store
@@ -113,7 +113,13 @@ class DaskSource:
 
         return measure(each, lambda reach: reach.check_observed("X", self.names))
 
-    def store(self, centre: FloatArray, spread: FloatArray, part_bytes: int = PART_BYTES) -> Store:
+    def store(
+        self,
+        centre: FloatArray,
+        spread: FloatArray,
+        part_bytes: int = PART_BYTES,
+        group: IntArray | None = None,
+    ) -> Store:
         """Return standardised rows, ready for chains; the source has none after that.
 
         Parameters
@@ -122,6 +128,8 @@ class DaskSource:
             What is taken off each column, and what it is then divided by.
         part_bytes : int, default=268435456
             Size of the rows of one part on a cluster, at most; at least one partition of Dask.
+        group : int array, shape (N,), or None, default=None
+            The groups of the rows, if they belong to several.
         """
         pieces, session = self._there(), self._session
         self._pieces = None
@@ -130,13 +138,15 @@ class DaskSource:
             for first in reversed(self.first):
                 piece = pieces.pop()  # each is let go when it is copied
                 x[first : first + len(piece)] = (piece - centre) / spread
-            return MemoryStore(x)
+            return MemoryStore(x, group)
         places = session.places()
         cuts = cut_up(self.counts, len(places), 8 * self.n_columns, part_bytes)
         parts = []
         for j, (start, stop) in enumerate(pairwise(cuts)):
             key = session.key("prepare", 0, j)
-            task = prepare, pieces[start:stop], self.first[start], centre, spread
+            first, last = self.first[start], [*self.first, self.n_rows][stop]
+            some = None if group is None else group[first:last]
+            task = prepare, pieces[start:stop], first, centre, spread, some
             place = places[j * len(places) // (len(cuts) - 1)] if places else None
             parts += session.submit({key: task}, [key], place)
         return DaskStore(parts, (self.n_rows, self.n_columns), session)
