@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.tree import NULL
@@ -58,11 +60,18 @@ class Groups:
         γ: how alike groups are; None learns it.
     scale : float
         γ/(γ + scale) is uniform a priori.
+    parents : int array, shape (J + C,), or None
+        The parent of each group, or NULL: days after days. Numbers from J on are of parents that
+        have no rows of their own: conditions of patients.
+    kinship : float or None
+        κ: how much of a group comes by way of its parent; None learns it.
     """
 
     of_row: IntArray
     concentration: float | None = None
     scale: float = 10.0
+    parents: IntArray | None = None
+    kinship: float | None = None
 
     @property
     def number(self) -> int:
@@ -72,6 +81,63 @@ class Groups:
     def without_rows(self) -> Groups:
         """Return as many groups, but of one row only: enough where rows are known by their sums."""
         return replace(self, of_row=np.array([self.number - 1], dtype=np.int32))
+
+    def asked(self, number: int | None) -> tuple[int | None, int | None]:
+        """Return a group that rows are predicted for, or None and the place of its parent, if any.
+
+        A number below NULL is of a new group: NULL − 1 − the number of its parent.
+        """
+        if number is None or number >= 0 or self.line is None:
+            return number if number is None or number >= 0 else None, None
+        found = np.flatnonzero(self.line.members == NULL - 1 - number)
+        return None, int(found[0]) if found.size else None
+
+    @cached_property
+    def line(self) -> Line | None:
+        """Who goes by whose sticks, if some group has a parent."""
+        if self.parents is None or not (self.parents != NULL).any():
+            return None
+        parents = self.parents.tolist()
+        members = sorted({p for p in parents if p != NULL})
+        members.sort(key=lambda member: _generation(parents, member))
+        place = {member: p for p, member in enumerate(members)}
+        own = [j if j in place else parents[j] for j in range(self.number)]
+        return Line(
+            np.array(members, dtype=np.int64),
+            np.array([place.get(parents[p], NULL) for p in members], dtype=np.int64),
+            np.array([place.get(p, NULL) for p in own], dtype=np.int64),
+            np.array([int(j in place) for j in range(self.number)], dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Groups that are parents, elder ones first, and which group goes by the sticks of which.
+
+    Attributes
+    ----------
+    members : int array, shape (P,)
+        The numbers of those groups.
+    elder : int array, shape (P,)
+        The place of the parent of each among them, or NULL.
+    above : int array, shape (J,)
+        The place of the parent of each group of rows, or its own if it is one of them, or NULL.
+    direct : int array, shape (J,)
+        1 if it is its own.
+    """
+
+    members: npt.NDArray[np.int64]
+    elder: npt.NDArray[np.int64]
+    above: npt.NDArray[np.int64]
+    direct: npt.NDArray[np.int64]
+
+
+def _generation(parents: list[int], member: int) -> int:
+    """Return how many parents are above a group."""
+    many = 0
+    while parents[member] != NULL:
+        member, many = parents[member], many + 1
+    return many
 
 
 @dataclass(frozen=True, eq=False)

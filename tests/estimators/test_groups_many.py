@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import dask.array as da
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -138,6 +139,9 @@ def test_files_and_dask_have_the_draws_of_memory(tmp_path):
     lazy = DFPMixture(**short).fit(da.from_array(x, chunks=(50, 1)), groups=groups)
     assert_same_draws(expected, lazy)
     assert lazy.composition_.groups == ("a", "b", "c")
+    assert_rejected(lambda: lazy.score_samples(da.from_array(x), groups=groups), "groups", "column")
+    frames = dd.from_pandas(frame, npartitions=2)
+    np.testing.assert_allclose(named.score_samples(frames).compute(), named.score_samples(table))
 
 
 def test_many_rows_switch_by_themselves(monkeypatch):
@@ -146,6 +150,17 @@ def test_many_rows_switch_by_themselves(monkeypatch):
     mixture = DFPMixture(**MANY | {"algorithm": "auto", "n_warmup": 3, "n_draws": 4})
     assert mixture.fit(x, groups=groups).algorithm_ == "parallel"
     assert mixture.composition_.groups == ("a", "b", "c")
+
+
+def test_too_many_groups_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(training, "MOST_GROUPS", 3)
+    x, groups = some_rows()
+    groups = groups.astype(object)
+    groups[:2] = None
+    np.save(tmp_path / "x.npy", x)
+    words = ("groups", "at most 3", "3 groups and 2 rows without one", "gibbs")
+    for table in (x, open_table(tmp_path / "x.npy"), da.from_array(x)):
+        assert_rejected(lambda given=table: DFPMixture(**MANY).fit(given, groups=groups), *words)
 
 
 def test_gibbs_and_parallel_agree():

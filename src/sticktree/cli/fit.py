@@ -68,8 +68,9 @@ The folder gets plain files:
   summary.txt      what was found, in words
   model.sticktree  the fitted model, for the other commands and sticktree.load
   run.json         how it was made: version, parameters, seed, hash of the data, platform, times
-  composition.csv  with --group: the share of every branch in each group, with intervals
-  contrasts.csv    with --condition: by how much shares differ, for every branch
+  composition.csv  with --group or --time: the share of every branch in each group, with intervals
+  contrasts.csv    with --condition, --parent or --time: by how much shares differ, for every
+                   branch
 
 Numbers in a Parquet file, an npy file or an array of zarr that would take more than 256 MB of
 memory are read in chunks, unless --algorithm gibbs is asked for, which needs all rows in memory.
@@ -89,6 +90,8 @@ examples:
     sticktree fit data.csv --columns 0-1 --seed 1 --covariance full --draws 200 -o quick
   which clusters grew? cells of patients, treated or not:
     sticktree fit cells.csv --group patient --condition treated -o cells
+  days after days, each like the one before:
+    sticktree fit events.csv --time day -o events
   more rows than fit into memory:
     sticktree fit big.parquet --algorithm parallel -o big
   far more columns than rows, with five factors:
@@ -314,7 +317,8 @@ def _sample(estimator: DFPMixture, rows: Rows) -> None:
     with warnings.catch_warnings(), naming_options():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the summary has it
         warnings.simplefilter("ignore", ProvenanceWarning)  # it was said when the run went on
-        estimator.fit(rows.table, sample_weight=rows.weights, groups=rows.groups)
+        kin = {"groups": rows.groups, "parents": rows.parents, "times": rows.times}
+        estimator.fit(rows.table, sample_weight=rows.weights, **kin)
     if not estimator.fit_.sampled.finished:
         raise KeyboardInterrupt  # the draws are saved, and the run goes on later
 

@@ -17,7 +17,9 @@ from sticktree.inference.parameters import PARAMETERS, PRESETS, Parameter, check
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
 
-COLUMNS = ("columns", "drop", "label", "id", "weights", "group", "condition", "kinds")
+COLUMNS = (
+    *("columns", "drop", "label", "id", "weights", "group", "condition", "parent", "time", "kinds"),
+)
 OPTIONS = {
     parameter.option: parameter
     for parameter in PARAMETERS.values()
@@ -82,6 +84,17 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         "--condition",
         metavar="COLUMN",
         help="conditions of groups, such as treated or not, whose shares are compared",
+    )
+    group.add_argument(
+        "--parent",
+        metavar="COLUMN",
+        help="parents of groups, such as conditions of patients: groups of one parent are alike, "
+        "and parents have their own shares",
+    )
+    group.add_argument(
+        "--time",
+        metavar="COLUMN",
+        help="times of rows, such as days, in place of --group: each time is like the one before",
     )
     group.add_argument(
         "--kinds",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sticktree.cli.runs import RunFolder
@@ -35,9 +35,28 @@ def conditions_of(groups: Sequence[str | None], conditions: Sequence[str | None]
     return found
 
 
-def groups_of(folder: RunFolder, table: FileTable) -> list[str | None] | None:
+def in_order(words: Sequence[str | None]) -> list[Any]:
+    """Return times as they are ordered: numbers if all are, else text, as dates of ISO 8601 are."""
+    try:
+        return [None if word is None else _number(word) for word in words]
+    except ValueError:
+        return list(words)
+
+
+def _number(word: str) -> int | float:
+    try:
+        return int(word)
+    except ValueError:
+        return float(word)
+
+
+def groups_of(folder: RunFolder, table: FileTable) -> list[Any] | None:
     """Return the groups of new rows, if the run has groups and the file their column."""
-    name = folder.record["columns"].get("group")
-    if name not in table.names or folder.estimator.fit_.training.groups is None:
+    if folder.estimator.fit_.training.groups is None:
         return None
-    return table.words(name)
+    columns = folder.record["columns"]
+    if columns.get("group") in table.names:
+        return list(table.words(columns["group"]))
+    if columns.get("time") in table.names:
+        return in_order(table.words(columns["time"]))
+    return None

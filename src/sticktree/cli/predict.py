@@ -73,7 +73,7 @@ def run_predict(options: argparse.Namespace) -> None:
 def _answers(
     estimator: DFPMixture,
     frame: Any,
-    groups: list[str | None] | None,
+    groups: list[Any] | None,
     level: int | None,
     options: argparse.Namespace,
 ) -> dict[str, list[Any]]:

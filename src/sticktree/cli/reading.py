@@ -23,6 +23,7 @@ FORMATS = ("csv", "tsv", "xlsx", "xls", "ods", "parquet", "feather", "npy")
 SPOKEN = {"tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "\\t": "\t", "point": "."}
 NAMES = {parameter.name: parameter.flag for parameter in PARAMETERS.values()}
 NAMES |= {"sample_weight": "--weights", "scheduler": "--scheduler", "groups": "--group"}
+NAMES |= {"parents": "--parent", "times": "--time"}
 """What the terminal calls a parameter."""
 
 

@@ -88,15 +88,24 @@ def write_groups(
     if estimator.fit_.training.groups is None:
         return []
     estimator.composition_.to_csv(folder / COMPOSITION, safe=safe)
-    if conditions is None:
+    pairs = _compared(estimator, conditions)
+    if not pairs:
         return [COMPOSITION]
     lines = []
-    sides = sorted(set(conditions.values()))
-    for k, a in enumerate(sides[1:], start=1):
-        for b in sides[:k]:
-            for within in (None, "parent"):
-                found = estimator.compare(a, b, conditions=conditions, within=within)
-                shared = {"a": a, "b": b, "within": within or "all"}
-                lines += [shared | line for line in found.table]
+    for a, b in pairs:
+        for within in (None, "parent"):
+            found = estimator.compare(a, b, conditions=conditions, within=within)
+            shared = {"a": a, "b": b, "within": within or "all"}
+            lines += [shared | line for line in found.table]
     write_pieces(folder / CONTRASTS, csv_lines(lines, list(lines[0]), safe))
     return [COMPOSITION, CONTRASTS]
+
+
+def _compared(estimator: DFPMixture, conditions: Mapping[str, str] | None) -> list[tuple[Any, Any]]:
+    """Return pairs whose shares are compared: conditions, parents, or times and those before."""
+    groups = estimator.fit_.training.groups
+    if groups is not None and groups.in_order:
+        return list(zip(groups.names[1:], groups.names[:-1], strict=True))
+    found = conditions or estimator.composition_.as_conditions()
+    sides: list[Any] = sorted(set(found.values())) if found else []
+    return [(a, b) for k, a in enumerate(sides[1:], start=1) for b in sides[:k]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sticktree.cli.groups import conditions_of
+from sticktree.cli.groups import conditions_of, in_order
 from sticktree.cli.large import LOOKED_AT, LargeFile, check_shared, is_large, open_large
 from sticktree.cli.reading import READING, naming_options, read_rows, sentences
 from sticktree.data.sources.naming import pick_column, pick_columns
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sticktree.data.sources.tables import ChunkedTable
 
 WHOLE = "--algorithm gibbs reads it whole"
-NOT_FITTED = ("label", "id", "weights", "group", "condition")
+NOT_FITTED = ("label", "id", "weights", "group", "condition", "parent", "time")
 """What a column can be by an option of its own."""
 AUTO = "auto"
 """The kind that stands for those that leave-one-out prefers."""
@@ -60,6 +60,8 @@ class Rows:
     weights: list[float] | None = None
     groups: list[str | None] | None = None
     conditions: dict[str, str] | None = None  # of each group
+    parents: list[str | None] | None = None  # of the group of each row
+    times: list[Any] | None = None
     missing_cells: int | None = None  # if all were read
     preferred: dict[str, Any] = field(default_factory=dict)
 
@@ -119,6 +121,15 @@ def asked_of(
             raise ValueError(f"--{role} can be one column only, got {shown}")
     if "condition" in asked.values() and "group" not in asked.values():
         raise ValueError("--condition is of groups: give these with --group")
+    if "parent" in asked.values() and "group" not in asked.values():
+        raise ValueError("--parent is of groups: give these with --group")
+    if "time" in asked.values() and "group" in asked.values():
+        raise ValueError("--time and --group cannot be given together: times are groups")
+    if "parent" in asked.values() and "condition" in asked.values():
+        raise ValueError(
+            "--parent and --condition cannot be given together: the shares of parents are "
+            "compared, too"
+        )
     only = None
     if "columns" in chosen:
         only = _named("--columns", pick_columns, names, chosen["columns"])
@@ -218,10 +229,24 @@ def rows_of(table: FileTable, chosen: dict[str, Any]) -> Rows:
         groups = table.words(name)
         for other in plan.of_role("condition"):
             conditions = conditions_of(groups, table.words(other))
+    parents = [table.words(name) for name in plan.of_role("parent")]
+    times = [in_order(table.words(name)) for name in plan.of_role("time")]
     read = _read(frame, plan.declared, weights, chosen)
     missing = int(np.isnan(read.values).sum())
     read = replace(read, names=None if ids is None else tuple(ids))
-    return Rows(read, read.columns, plan, ids, labels, weights, groups, conditions, missing)
+    return Rows(
+        read,
+        read.columns,
+        plan,
+        ids,
+        labels,
+        weights,
+        groups,
+        conditions,
+        next(iter(parents), None),
+        next(iter(times), None),
+        missing,
+    )
 
 
 def with_kinds(

@@ -31,25 +31,77 @@ class RowGroups:
         is a group of its own.
     column : str or None
         The column of the table that has them.
+    parents : int array, shape (J + C,), or None
+        The number of the parent of each group, or −1; those from J on have no rows of their own.
+    parent_names : tuple
+        Names of parents that have no rows.
+    in_order : bool
+        Whether the groups are times that follow one another.
+    parent_column : str or None
+        The column of the table that has the parents.
     """
 
     names: tuple[Any, ...]
     of_data: IntArray
     column: Any = None
+    parents: IntArray | None = None
+    parent_names: tuple[Any, ...] = ()
+    in_order: bool = False
+    parent_column: Any = None
 
     def numbers_of(self, groups: npt.ArrayLike, n_rows: int) -> IntArray:
-        """Return the groups of other rows; −1 is one that is not known, or none."""
-        place = {name: k for k, name in enumerate(self.names)}
-        labels = _labels(groups, n_rows)
-        return np.array([place.get(label, NULL) for label in labels], dtype=np.int32)
+        """Return the groups of other rows; −1 is one that is not known, or none.
 
-    def of_some(self, data: npt.NDArray[np.int64]) -> IntArray:
-        """Return groups of some of the data, numbered without gaps."""
-        return np.unique(self.of_data[data], return_inverse=True)[1].astype(np.int32)
+        The name of a parent without rows stands for a new group of it, and a time that is not known
+        for one after the last time before it: these have numbers below −1 (`Groups.asked`).
+        """
+        first = int(self.of_data.max()) + 1
+        place = {name: k for k, name in enumerate(self.names)}
+        place |= {name: NULL - 1 - first - k for k, name in enumerate(self.parent_names)}
+        labels = labels_of(groups, n_rows)
+        return np.array([self._number(label, place) for label in labels], dtype=np.int32)
+
+    def _number(self, label: Any, place: dict[Any, int]) -> int:
+        if label in place or label is None or not self.in_order:
+            return place.get(label, NULL)
+        before = [k for k, name in enumerate(self.names) if in_order(name) < in_order(label)]
+        return NULL - 1 - before[-1] if before else NULL
+
+    def descent(self) -> dict[Any, tuple[int, ...]]:
+        """Return the groups below each parent that has no rows of its own."""
+        found: dict[Any, tuple[int, ...]] = {}
+        if self.parents is None:
+            return found
+        first = int(self.of_data.max()) + 1
+        for k, name in enumerate(self.parent_names):
+            below = [j for j in range(len(self.names)) if self._is_below(j, first + k)]
+            found[name] = tuple(below)
+        return found
+
+    def _is_below(self, group: int, parent: int) -> bool:
+        assert self.parents is not None
+        while group not in (NULL, parent):
+            group = int(self.parents[group])
+        return group == parent
+
+    def of_some(self, data: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray | None]:
+        """Return groups of some of the data, numbered without gaps, and their parents."""
+        kept, numbers = np.unique(self.of_data[data], return_inverse=True)
+        if self.parents is None:
+            return numbers.astype(np.int32), None
+        others = np.setdiff1d(np.arange(self.parents.size), kept)
+        members = np.concatenate([kept, others])
+        place = np.full(members.size + 1, NULL, dtype=np.int32)  # the last is for NULL
+        place[members] = np.arange(members.size)
+        return numbers.astype(np.int32), place[self.parents[members]]
 
 
 def read_groups(
-    groups: Any, n_rows: int, rows: npt.NDArray[np.int64], column: Any = None
+    groups: Any,
+    n_rows: int,
+    rows: npt.NDArray[np.int64],
+    column: Any = None,
+    parameter: str = "groups",
 ) -> RowGroups | None:
     """Return the groups of data, each of which is one of ``rows``; None if there is one group.
 
@@ -61,15 +113,15 @@ def read_groups(
     >>> found.names, found.of_data
     (('a', 'b'), array([1, 0, 2, 1], dtype=int32))
     """
-    labels = _labels(groups, n_rows)
+    labels = labels_of(groups, n_rows, parameter)
     used = [labels[row] for row in np.unique(rows).tolist()]
-    names = sorted({name for name in used if name is not None}, key=_order)
+    names = sorted({name for name in used if name is not None}, key=in_order)
     if not names:
-        raise ParameterError("groups", groups, "a name for some row", shown="none at all")
+        raise ParameterError(parameter, groups, "a name for some row", shown="none at all")
     if len(names) == 1 and None not in used:
         warn_caller(
-            f"groups: all rows are of one group, {names[0]!r}, and there is nothing to compare: "
-            "the fit is as without groups",
+            f"{parameter}: all rows are of one group, {names[0]!r}, and there is nothing to "
+            "compare: the fit is as without groups",
             GroupsWarning,
         )
         return None
@@ -83,7 +135,11 @@ def read_groups(
     return RowGroups(tuple(names), numbers[rows], column)
 
 
-def take_column(X: Any, groups: Any) -> tuple[Any, Any, Any]:  # noqa: N803
+def take_column(
+    X: Any,  # noqa: N803
+    groups: Any,
+    parameter: str = "groups",
+) -> tuple[Any, Any, Any]:
     """Return a table without the column that has its groups, these, and the name of the column.
 
     ``groups`` is a name only if it is text and the table has a column of that name.
@@ -95,7 +151,7 @@ def take_column(X: Any, groups: Any) -> tuple[Any, Any, Any]:  # noqa: N803
     if groups not in known:
         expected = "the name of a column of the table, or one name for each row"
         shown = f"{groups!r}" + (f", where the columns are {', '.join(known)}" if known else "")
-        raise ParameterError("groups", groups, expected, shown=shown)
+        raise ParameterError(parameter, groups, expected, shown=shown)
     if isinstance(X, ChunkedTable):
         place = known.index(groups)
         others = [k for k in range(len(known)) if k != place]
@@ -105,7 +161,7 @@ def take_column(X: Any, groups: Any) -> tuple[Any, Any, Any]:  # noqa: N803
     return rest, taken, groups
 
 
-def _labels(groups: Any, n_rows: int) -> list[Any]:
+def labels_of(groups: Any, n_rows: int, parameter: str = "groups") -> list[Any]:
     """Return the name of the group of each row as plain text or number; None if it has none."""
     values = groups.to_list() if hasattr(groups, "to_list") else groups
     try:
@@ -115,11 +171,12 @@ def _labels(groups: Any, n_rows: int) -> list[Any]:
     if isinstance(groups, str) or len(given) != n_rows or any(map(np.ndim, given)):
         shown = f"{len(given)} entries" if len(given) != n_rows else f"{groups!r}"
         expected = f"one name for each of the {n_rows} rows"
-        raise ParameterError("groups", groups, expected, verb="have", shown=shown)
-    return [_plain(value) for value in given]
+        raise ParameterError(parameter, groups, expected, verb="have", shown=shown)
+    return [plain_name(value) for value in given]
 
 
-def _plain(value: Any) -> Any:
+def plain_name(value: Any) -> Any:
+    """Return a name as plain text or number, or None if it is missing."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or value != value or str(value) in ("<NA>", "NaT"):
@@ -127,6 +184,6 @@ def _plain(value: Any) -> Any:
     return value if type(value) in (str, int, float, bool) else str(value)
 
 
-def _order(name: Any) -> tuple[bool, Any]:
+def in_order(name: Any) -> tuple[bool, Any]:
     """Sort numbers before text, so that mixed names have an order."""
     return (True, name) if isinstance(name, str) else (False, float(name))

@@ -21,7 +21,7 @@ from sticktree.engine.own.kinds import DECLARED, KINDS
 from sticktree.engine.own.kinds.categorical import FEW, MOST_CATEGORIES
 from sticktree.errors import ParameterError
 
-ROLES = ("id", "label", "weights", "group", "condition", "drop")
+ROLES = ("id", "label", "weights", "group", "condition", "parent", "time", "drop")
 """What a column can be that is not fitted."""
 DATES = ("days", "days-dmy", "days-mdy")
 """What dates are that are to be fitted as numbers."""
@@ -31,6 +31,8 @@ MEANINGS = {
     "weights": "weights of the rows",
     "group": "groups of the rows",
     "condition": "conditions of the groups",
+    "parent": "parents of the groups",
+    "time": "times of the rows",
     "drop": "left out",
 }
 WIDE = 12  # columns up to which each has a line
@@ -44,7 +46,7 @@ class PlannedColumn:
     ----------
     content : Content
         What it holds.
-    role : {"fit", "id", "label", "weights", "group", "condition", "drop"}
+    role : {"fit", "id", "label", "weights", "group", "condition", "parent", "time", "drop"}
         What it is for.
     kind : str or None
         Its kind, if it is fitted: given, or what its type says.
@@ -93,9 +95,9 @@ class TablePlan:
     contents : tuple of Content
         What the columns hold.
     asked : dict of str
-        What some of them are to be: a kind, one of "id", "label", "weights", "group", "condition"
-        and "drop", or "days" for dates that are to be numbers. A key may name two columns, as in
-        ``"hits/shots"``.
+        What some of them are to be: a kind, one of "id", "label", "weights", "group", "condition",
+        "parent", "time" and "drop", or "days" for dates that are to be numbers. A key may name two
+        columns, as in ``"hits/shots"``.
     only : collection or None, default=None
         Columns that may be fitted; None is all.
     """
@@ -349,7 +351,7 @@ def plan_table(X: Any, asked: Mapping[Any, str] | None = None) -> TablePlan:  # 
         The table.
     asked : dict of str, optional
         What columns are to be: a kind such as "poisson"; "id", "label", "weights", "group",
-        "condition" or "drop"; for dates "days".
+        "condition", "parent", "time" or "drop"; for dates "days".
 
     Returns
     -------

@@ -14,7 +14,8 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.data import Columns, Table
 from sticktree.data.factoring import check_number, factors_pay, find_factors
 from sticktree.data.factors import Factored, Factors
-from sticktree.data.groups import RowGroups, read_groups
+from sticktree.data.groups import RowGroups
+from sticktree.data.parents import Kin, kin_parallel, read_kin
 from sticktree.data.scaling import Scaling
 from sticktree.errors import ParameterError
 from sticktree.model import Column
@@ -33,6 +34,7 @@ LABEL_BYTES = 500_000_000  # of labels that draws of the parallel sampler keep, 
 BY_WORKERS = "rows-"  # begins digests that workers of a cluster made
 CHUNK = 65_536  # rows that are copied at a time
 SALT = 0x5EED  # of the rows that stand for all where a choice is made before the first sweep
+MOST_GROUPS = 2_000  # of rows for the parallel sampler, which counts them in all leaves and draws
 LEAST_LABELLED = 4  # draws of each chain that have labels, however many rows there are
 
 ROUND = "to use importance or sampling weights, scale and round them, or draw rows by them"
@@ -102,6 +104,8 @@ def digest(data: FloatArray, groups: RowGroups | None = None) -> str:
     found = hashlib.sha256()
     if groups is not None:
         found.update(groups.of_data.tobytes())
+        if groups.parents is not None:
+            found.update(groups.parents.tobytes())
     for start in range(0, len(data), CHUNK):
         part = data[start : start + CHUNK]
         # NaN has many forms, and all are the same.
@@ -186,7 +190,11 @@ class TrainingData:
         parallel = is_parallel(algorithm, table.columns, len(rows))
         found = None
         if groups is not None:
-            found = read_groups(groups, len(table.values), rows, group_column)
+            found = read_kin(groups, len(table.values), rows, group_column)
+        if isinstance(groups, Kin) and found is not None and parallel:
+            raise kin_parallel(groups, algorithm, len(rows))
+        if parallel:
+            check_few_groups(found)
         whole = np.array_equal(rows, np.arange(len(table.values)))
         values = table.values if whole else table.values[rows]
         if scaling is None:
@@ -388,14 +396,14 @@ class TrainingData:
             return self.data
         return self.data[_spread_rows(self.n_data, SOME_BY_ONE if most is None else most)]
 
-    def some_groups(self) -> IntArray | None:
-        """Return the groups of `some` of the data, numbered without gaps."""
+    def some_groups(self) -> tuple[IntArray, IntArray | None] | None:
+        """Return the groups of `some` of the data, numbered without gaps, and their parents."""
         if self.groups is None:
             return None
         if self.parallel:
             return self.groups.of_some(self._picked(SOME).number.astype(np.int64))
         if self.n_data <= ALL:
-            return self.groups.of_data
+            return self.groups.of_data, self.groups.parents
         return self.groups.of_some(_spread_rows(self.n_data, SOME_BY_ONE))
 
     def log_units_of(self, some: FloatArray) -> FloatArray:
@@ -434,6 +442,25 @@ def is_parallel(algorithm: str, columns: Columns, n_rows: int) -> bool:
             shown=f'"parallel" with {", ".join(others)} columns',
         )
     return algorithm == "parallel" or (algorithm == "auto" and not others and n_rows > MANY)
+
+
+def check_few_groups(groups: RowGroups | None) -> None:
+    """Raise if there are more groups than the parallel sampler counts in every leaf and draw."""
+    if groups is None:
+        return
+    n_names, number = len(groups.names), int(groups.of_data.max()) + 1
+    if number > MOST_GROUPS:
+        shown = f"{n_names:,} groups"
+        if number > n_names:
+            shown += f" and {number - n_names:,} rows without one, each a group of its own"
+        raise ParameterError(
+            "groups",
+            None,
+            f"at most {MOST_GROUPS:,} groups for the parallel sampler",
+            'name groups for all rows, leave rows without one out, or fit with algorithm="gibbs"',
+            verb="have",
+            shown=shown,
+        )
 
 
 def wanted_factors(

@@ -224,12 +224,14 @@ class FittedMixture(Learned):
         Parameters
         ----------
         a, b : object
-            Names of two groups; without ``b`` it is the rows of all other groups together. With
-            ``conditions`` names of two of these, which may be left out if there are no others.
+            Names of two groups, or of two parents of groups; without ``b`` it is the rows of all
+            other groups together. With ``conditions`` names of two of these, which may be left out
+            if there are no others.
         conditions : dict or None, default=None
             The condition of each group, ``{group: condition}``. Groups are then a sample of all
             that could have been in a condition: how much they vary counts, as the number of rows in
             them does not make them more. A group that is left out, or is None, does not count.
+            Parents are compared in the same way, as conditions of the groups below them.
         within : {"parent"} or None, default=None
             "parent" compares the shares of a branch in the one above it: a branch that grows does
             not make its cousins shrink.
@@ -321,6 +323,7 @@ class FittedMixture(Learned):
         """
         check_is_fitted(self)
         if is_dask(X):
+            _check_lazy_groups(groups)
             return lazily(self, "score_samples", X, np.float64)
         X, numbers = self._groups_of(X, groups)  # noqa: N806
         x = self._asked(X, self.predictive_.models)
@@ -382,6 +385,7 @@ class FittedMixture(Learned):
         check_is_fitted(self)
         fit = self.fit_.prepared_for(level, n_clusters)
         if is_dask(X):
+            _check_lazy_groups(groups)
             width = fit.n_clusters(level, n_clusters)
             asked = {"level": level, "n_clusters": n_clusters}
             return lazily(self, "predict_proba", X, np.float64, width, **asked)
@@ -400,6 +404,7 @@ class FittedMixture(Learned):
         check_is_fitted(self)
         fit = self.fit_.prepared_for(level, n_clusters)  # here, and not once for each partition
         if is_dask(X):
+            _check_lazy_groups(groups)
             asked = {"level": level, "n_clusters": n_clusters}
             return lazily(self, "predict", X, np.int32, **asked)
         X, numbers = self._groups_of(X, groups)  # noqa: N806
@@ -525,6 +530,8 @@ class FittedMixture(Learned):
         if column is not None and column in map(str, getattr(X, "columns", ())):
             X, taken, _ = take_column(X, column)  # noqa: N806
             groups = taken if groups is None else groups
+        if known.parent_column in map(str, getattr(X, "columns", ())):
+            X, _, _ = take_column(X, known.parent_column)  # noqa: N806
         if groups is None:
             return X, None
         return X, known.numbers_of(groups, len(X))
@@ -543,3 +550,15 @@ class FittedMixture(Learned):
         if self.fit_.training.factors is not None:
             x = x[:0]  # the scores of rows have no gaps
         compile_for_answers(models, x, self.progress)
+
+
+def _check_lazy_groups(groups: Any) -> None:
+    """Raise if groups are given for rows that are read when they are asked for."""
+    if groups is not None:
+        raise ParameterError(
+            "groups",
+            groups,
+            "None for a dask array or DataFrame",
+            "give a DataFrame with the column that had the groups in the fit",
+            shown=type(groups).__name__,
+        )

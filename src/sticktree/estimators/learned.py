@@ -148,7 +148,8 @@ class Learned(ClusterMixin, DensityMixin, TransformerMixin, BaseEstimator):  # t
     @property
     def group_labels_(self) -> IntArray:
         """Clusters of groups whose shares are alike."""
-        return self.fit_.composition.labels()
+        found = self.fit_.composition
+        return found.labels()[: len(found.groups) - found.n_parents]
 
     @property
     def predictive_(self) -> PosteriorPredictive | Stack:

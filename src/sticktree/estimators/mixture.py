@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sticktree.checks import IntArray, check_integer, is_integer
 from sticktree.data.groups import GroupsWarning
+from sticktree.data.parents import check_kin
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
@@ -53,6 +54,9 @@ class DFPMixture(FittedMixture):
     group_concentration : float or None, default=None
         How alike groups are: larger means more alike. It is γ of the sticks of a group around those
         of all, and counts if :meth:`fit` is told of groups. None learns it.
+    kinship : float or None, default=None
+        How much of a group comes by way of its parent, if :meth:`fit` is told of parents or times:
+        κ, from 0, where parents do not matter, to 1. None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and the depth: two chains of 50 sweeps of each of six candidates are compared
@@ -255,6 +259,7 @@ class DFPMixture(FittedMixture):
         concentration: float | None = None,
         discount: float | None = 0.0,
         group_concentration: float | None = None,
+        kinship: float | None = None,
         covariance_type: str = "auto",
         leaf_noise: str = "auto",
         columns: Any = None,
@@ -286,6 +291,7 @@ class DFPMixture(FittedMixture):
         self.concentration = concentration
         self.discount = discount
         self.group_concentration = group_concentration
+        self.kinship = kinship
         self.covariance_type = covariance_type
         self.leaf_noise = leaf_noise
         self.columns = columns
@@ -318,6 +324,8 @@ class DFPMixture(FittedMixture):
         y: object = None,
         sample_weight: Any = None,
         groups: Any = None,
+        parents: Any = None,
+        times: Any = None,
     ) -> Self:
         """Sample the posterior given the rows of ``X``; missing entries are drawn along.
 
@@ -336,8 +344,17 @@ class DFPMixture(FittedMixture):
             column of a data frame, which then is no feature. All groups share one tree, and each
             has its own share of every branch: ``composition_`` and :meth:`compare`. A row whose
             group is missing is a group of its own. It takes ``algorithm="gibbs"``.
+        parents : sequence, length n_samples, dict, str or None, default=None
+            The parent of the group of each row, such as the condition of a patient, or the name of
+            a column, or ``{group: parent}`` for any forest of groups. Groups with the same parent
+            are alike beyond what all groups have in common, by a part that is learned
+            (``kinship``), and ``composition_`` and :meth:`compare` have the parents, too.
+        times : sequence, length n_samples, str or None, default=None
+            The time of each row, such as its day, in place of ``groups``: rows of one time are a
+            group, and each time has the one before as its parent, in the order of numbers or text.
         """
-        self.fit_ = self._fitted(X, sample_weight, self.algorithm, self.factors, groups)
+        given = check_kin(groups, parents, times)
+        self.fit_ = self._fitted(X, sample_weight, self.algorithm, self.factors, given)
         return self
 
     def fit_predict(
@@ -346,9 +363,11 @@ class DFPMixture(FittedMixture):
         y: object = None,
         sample_weight: Any = None,
         groups: Any = None,
+        parents: Any = None,
+        times: Any = None,
     ) -> IntArray:
         """Fit, and return ``labels_``; see :meth:`fit`."""
-        return self.fit(X, y, sample_weight=sample_weight, groups=groups).labels_
+        return self.fit(X, y, sample_weight, groups, parents, times).labels_
 
     def partial_fit(
         self,
@@ -411,6 +430,7 @@ class DFPMixture(FittedMixture):
         (300, 100)
         """
         if hasattr(self, "fit_"):
+            _check_no_parents(self.fit_)
             if self.fit_.training.groups is not None:
                 raise ValueError(
                     "partial_fit goes on without groups only: fit all rows again with groups="
@@ -512,6 +532,14 @@ def _concluded(fit: Fit, plan: Plan) -> Fit:
     if fit.diagnosis.verdict().agreement == "disagree":
         warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
     return fit
+
+
+def _check_no_parents(last: Fit) -> None:
+    groups = last.training.groups
+    if groups is not None and groups.parents is not None:
+        raise ValueError(
+            "partial_fit goes on without parents of groups and times only: fit all rows again"
+        )
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:

@@ -16,9 +16,10 @@ from sklearn.utils.validation import validate_data
 from sticktree.checks import check_not_infinite
 from sticktree.data import Table, read_table
 from sticktree.data.groups import read_groups, take_column
+from sticktree.data.parents import Kin, kin_parallel, take_columns
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
-from sticktree.data.training import TrainingData
+from sticktree.data.training import TrainingData, check_few_groups
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.fit import Fit
 from sticktree.inference.runner import Workers
@@ -61,6 +62,8 @@ def training_data(
     ``factors`` is the parameter of the estimator, checked.
     """
     scaling = None if last is None else last.training.scaling
+    if isinstance(groups, Kin) and (is_dask(X) or isinstance(X, ChunkedTable)):
+        raise kin_parallel(groups, "parallel", X.shape[0] if is_dask(X) else len(X))
     if is_dask(X):
         dask, array = "a dask array or DataFrame", "X.compute()"
         _check_outside(estimator, sample_weight, algorithm, factors, dask, array)
@@ -69,7 +72,7 @@ def training_data(
         chunks, array = "a table that is read in chunks", "an array in memory"
         _check_outside(estimator, sample_weight, algorithm, factors, chunks, array)
         return _of_chunks(estimator, X, scaling, groups)
-    X, groups, column = take_column(X, groups)  # noqa: N806
+    X, groups, column = take_columns(X, groups)  # noqa: N806
     names, table = row_names(X), read_rows(estimator, X, reset=last is None)
     wanted = factors if last is None else last.training.factors
     return TrainingData.of_table(
@@ -196,6 +199,7 @@ def _of_dask(
     if groups is not None:
         groups = groups.compute() if is_dask(groups) else groups
         found = read_groups(groups, source.n_rows, np.arange(source.n_rows), column)
+    check_few_groups(found)
     names = None if source.names is None else X.columns
     known = None if last is None else last.training.scaling
     scaling = _scaling_outside(estimator, source.n_columns, names, known, source.measure)
@@ -224,6 +228,7 @@ def _of_chunks(
     found = None
     if groups is not None:
         found = read_groups(groups, table.n_rows, np.arange(table.n_rows), column)
+    check_few_groups(found)
     table.check_numbers()
     n_threads = Workers.of(estimator.n_chains, estimator.n_jobs).n_threads
     scaling = _scaling_outside(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sticktree.blas import one_thread
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.data.training import TrainingData, label_every
 from sticktree.inference.candidates import Candidates
 from sticktree.inference.compiling import compile_for_fit
@@ -50,7 +50,7 @@ class Plan:
         Sweeps from one draw to the next.
     workers : Workers
         The threads that run chains.
-    resolution, level, random_state, progress, max_time, group_concentration : object
+    resolution, level, random_state, progress, max_time, group_concentration, kinship : object
         As the estimator has them.
     """
 
@@ -66,6 +66,7 @@ class Plan:
     progress: bool | None
     max_time: float | None
     group_concentration: float | None = None
+    kinship: float | None = None
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Plan:
@@ -80,7 +81,13 @@ class Plan:
             **{name: known[name] for name in ("resolution", "level", "random_state", "progress")},
             max_time=known["max_time"],
             group_concentration=known["group_concentration"],
+            kinship=known["kinship"],
         )
+
+    def groups(self, of_row: IntArray, parents: IntArray | None = None) -> Groups:
+        """Return the groups of rows as a model has them."""
+        kinship = None if parents is None else self.kinship
+        return Groups(of_row, self.group_concentration, parents=parents, kinship=kinship)
 
     def schedule_for(self, training: TrainingData) -> Schedule | None:
         """Return the schedule, if numbers are fixed; draws of many rows do not all keep labels."""
@@ -160,7 +167,7 @@ def sample_posterior(training: TrainingData, plan: Plan, saver: Saver | None) ->
     columns = training.describe(some, plan.resolution)
     candidates = plan.candidates.models(columns, plan.level, training.n_data)
     if training.groups is not None:
-        groups = Groups(training.groups.of_data, plan.group_concentration)
+        groups = plan.groups(training.groups.of_data, training.groups.parents)
         candidates = [(name, replace(model, groups=groups)) for name, model in candidates]
     models = [model for _, model in candidates]
     compile_for_fit(models, some, training.parallel, plan.progress)
@@ -244,7 +251,7 @@ def _choose(
     compared = candidates
     groups = training.some_groups()
     if groups is not None and some is not training.data:
-        of_some = Groups(groups, plan.group_concentration)
+        of_some = plan.groups(*groups)
         compared = [(name, replace(model, groups=of_some)) for name, model in candidates]
     selection, pilots = select(
         some, compared, seed, plan.workers.n_jobs, n_sweeps=n_sweeps, limit=limit, line=line

@@ -20,6 +20,7 @@ from sticktree.checks import (
     check_integer,
     check_positive,
     is_integer,
+    is_real,
 )
 from sticktree.errors import ParameterError
 
@@ -153,6 +154,13 @@ def _check_divergence(name: str, value: Any) -> Any:
     return (LogDivergence, ConstantDivergence, DiffusionDivergence)[FAMILIES.index(value)]()
 
 
+def _check_kinship(name: str, value: Any) -> float | None:
+    """Return κ; at 0 parents do not matter, at 1 a group has nothing but what its parent has."""
+    if value is not None and not (is_real(value) and 0.0 < float(value) < 1.0):
+        raise ParameterError(name, value, "above 0 and below 1, or None to learn it")
+    return None if value is None else float(value)
+
+
 def _check_resolution(name: str, value: Any) -> Any:
     """Return the resolutions as an array, or None if they are to be estimated."""
     if isinstance(value, str) and value == "auto":
@@ -197,6 +205,7 @@ DISCOUNT = Allowed(
     "number",
     word="learn",
 )
+KINSHIP = Allowed("float or None", _check_kinship, "number", word="learn")
 RESOLUTION = Allowed('"auto", float or array', _check_resolution, "number", word="auto")
 SECONDS = Allowed(
     "float or None",
@@ -269,6 +278,9 @@ PARAMETERS = {parameter.name: parameter for parameter in (
               "discount", "D"),
     Parameter("group_concentration", None, POSITIVE,
               "how alike groups are: larger means more alike", "group-concentration", "G", "learn"),
+    Parameter("kinship", None, KINSHIP,
+              "how much of a group comes by way of its parent, from 0 to 1", "kinship", "K",
+              "learn"),
     Parameter("covariance_type", "auto", _one_of("auto", "full", "diag", "spherical"),
               "the form of the covariance of the noise", "covariance", None,
               "auto: chosen by the data, together with the depth"),

@@ -39,11 +39,14 @@ class Entry(NamedTuple):
         What its entries must be.
     kind : str
         The letter of its type: f for floats, i for signed and u for unsigned integers.
+    bytes : int
+        How many an entry has at least.
     """
 
     axes: tuple[str, ...] | None
     law: Law = "finite"
     kind: str = "f"
+    bytes: int = 8
 
 
 SUMS = {
@@ -62,6 +65,10 @@ STICKS = {
     "stick": Entry(("nodes", "levels"), "at least 0"),
     "rest": Entry(("nodes", "levels"), "at least 0"),
 }
+OF_PARENTS = {  # logs, of which `check_sticks` looks at those that are used
+    "theta": Entry(("nodes", "levels", "parents"), "any"),
+    "theta_rest": Entry(("nodes", "levels", "parents"), "any"),
+}
 DRAW = {
     # shared noise
     "scales": Entry(("levels and root",), "positive"),
@@ -77,6 +84,8 @@ DRAW = {
     # groups
     "group_concentration": Entry((), "positive"),
     **STICKS,
+    "kinship": Entry((), "positive"),
+    **{name: entry._replace(bytes=4) for name, entry in OF_PARENTS.items()},
 }
 """The parameters of draws."""
 
@@ -108,6 +117,8 @@ CHAIN = {
     "seated": Entry(("nodes", "groups and none"), "at least 0", "i"),
     "gamma": Entry(("one",), "positive"),
     **STICKS,
+    "kappa": Entry(("one",), "positive"),
+    **OF_PARENTS,
     # rows that have left memory
     "stream_number": Entry(("blocks",), "any", "u"),
     "stream_n": Entry(("blocks",), "at least 1", "i"),
@@ -127,6 +138,8 @@ NEEDED = {
 """Parameters without which draws of a model predict nothing, by its noise."""
 NEEDED_OF_GROUPS = ("group_concentration", "stick", "rest")
 """Those that are needed besides if rows belong to groups."""
+NEEDED_OF_PARENTS = ("kinship", "theta", "theta_rest")
+"""Those that are needed besides if groups have parents."""
 
 
 def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) -> Sizes:
@@ -146,6 +159,7 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
     second: tuple[int, ...] = (0,)
     if model.leaf_noise == "own":
         second = (n_columns, n_columns) if own_full else (n_columns,)
+    line = None if model.groups is None else model.groups.line
     others = n_columns * (n_columns + 1) // 2 if len(second) == 2 else second[0]
     n_groups = 0 if model.groups is None else model.groups.number
     return {
@@ -162,6 +176,7 @@ def sizes_of(model: Model, data: npt.NDArray[Any], n_rows: int, parallel: bool) 
         "gaps": (n_gaps,),
         "groups": (n_groups,),
         "groups and none": (n_groups + 1 if n_groups else 0,),
+        "parents": (0 if line is None else line.elder.size,),
         "one": (1,),
         "two": (2,),
         "three": (3,),
@@ -179,7 +194,7 @@ def check_law(name: str, array: npt.NDArray[Any], table: Mapping[str, Entry]) ->
     """Raise if the entries of an array are not what they must be; of an unknown one, finite."""
     entry = table.get(name)
     kinds = "fiub" if entry is None else {"i": "i", "u": "u", "f": "f", "V": "V"}[entry.kind]
-    if array.dtype.kind not in kinds or (entry is not None and array.dtype.itemsize < 8):
+    if array.dtype.kind not in kinds or (entry is not None and array.dtype.itemsize < entry.bytes):
         raise ValueError(f"{name} holds numbers of type {array.dtype}")
     law = "finite" if entry is None else entry.law
     if law == "any" or array.size == 0:
@@ -211,6 +226,11 @@ def check_sticks(arrays: Arrays, top: npt.NDArray[Any], level: npt.NDArray[Any])
         most = arrays[name].max(initial=0.0, where=where)
         if not (least > 0 and most < 1.0 + 1e-6):
             raise ValueError(f"{name} has entries from {least} to {most}, which must be shares")
+    for name, where in (("theta", used["stick"]), ("theta_rest", used["rest"])):
+        if name in arrays:
+            logs = arrays[name][where]
+            if not (np.isfinite(logs).all() and (logs < 1e-6).all()):
+                raise ValueError(f"{name} has entries that are not logs of shares")
 
 
 def check_shape(name: str, shape: tuple[int, ...], entry: Entry, sizes: Sizes) -> None:

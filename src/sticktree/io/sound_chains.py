@@ -27,6 +27,7 @@ NEEDED = {
 }
 ONE_BY_ONE = {"shared": ("leaf", "leaves", "total"), "own": ("leaf", "imputed")}
 OF_GROUPS = ("seated", "stick", "rest", "gamma")
+OF_PARENTS = ("theta", "theta_rest", "kappa")
 MANY = ("parallel", "leaves", "rank", "anchor", "sums_n", "sums_seen", "sums_total", "sums_second")
 
 
@@ -49,6 +50,7 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
         needed += ("slots", "products")
     if model.groups is not None:
         needed += OF_GROUPS + ("sums_seated",) * parallel
+        needed += OF_PARENTS * (model.groups.line is not None)
     absent = [name for name in needed if name not in found]
     _needed(not absent, f"a chain lacks {', '.join(absent)}")
     n_leaves = _size_of(found["sums_n"] if parallel else found.get("leaves"))
@@ -241,7 +243,8 @@ class _Links:
         live, seated = self.live, found["seated"]
         above = self.parent[live]
         top = np.where(above == NULL, -1, self.level[above])
-        sticks = {name: found[name][live] for name in ("stick", "rest")}
+        names = ("stick", "rest", "theta", "theta_rest")
+        sticks = {name: found[name][live] for name in names if name in found}
         check_sticks(sticks, top, self.level[live])
         count = np.zeros_like(seated)
         if PARALLEL in found:

@@ -18,6 +18,7 @@ from sticktree.io.laws import (
     DRAW,
     NEEDED,
     NEEDED_OF_GROUPS,
+    NEEDED_OF_PARENTS,
     Arrays,
     Entry,
     Sizes,
@@ -188,6 +189,8 @@ def _check_shapes(
 ) -> None:
     names = draws[0].parameters
     needed = NEEDED[model.leaf_noise] + NEEDED_OF_GROUPS * (model.groups is not None)
+    if model.groups is not None and model.groups.line is not None:
+        needed += NEEDED_OF_PARENTS
     absent = [name for name in needed if name not in names]
     _needed(not absent, f"a draw lacks {', '.join(absent)}")
     for name in names:

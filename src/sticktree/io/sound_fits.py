@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sticktree.data import Columns
 from sticktree.data.factors import Factored
+from sticktree.data.groups import RowGroups
 from sticktree.data.training import TrainingData
 from sticktree.engine.own.kinds import KINDS, LIKELIHOODS
 from sticktree.fit import Fit
@@ -129,6 +130,30 @@ def _check_groups(groups: Groups | None, training: TrainingData) -> None:
     gamma = groups.concentration
     _needed(gamma is None or 0 < gamma < np.inf, f"the concentration of groups is {gamma}")
     _needed(0 < groups.scale < np.inf, f"the scale of groups is {groups.scale}")
+    kappa = groups.kinship
+    _needed(kappa is None or 0 < kappa < 1, f"the kinship of groups is {kappa}")
+    _check_parents(groups, training.groups)
+
+
+def _check_parents(groups: Groups, known: RowGroups) -> None:
+    """Check that parents of groups are a forest: kernels go up by them."""
+    parents = groups.parents
+    _needed((parents is None) == (known.parents is None), "a model has other parents of groups")
+    if parents is None or known.parents is None:
+        return
+    _needed(parents.ndim == 1 and parents.dtype.kind == "i", "parents of groups are no numbers")
+    _needed(np.array_equal(parents, known.parents), "a model has other parents of groups")
+    n_members, spare = parents.size, int(known.in_order)
+    wanted = groups.number + len(known.parent_names) + spare
+    _needed(n_members == wanted, "there are names of other parents")
+    right = (parents >= NULL) & (parents < n_members)
+    _needed(right.all(), "a parent of groups is not there")
+    above, steps = np.arange(n_members), 0
+    while (above != NULL).any():
+        above, steps = np.where(above == NULL, NULL, parents[above]), steps + 1
+        _needed(steps <= n_members, "parents of groups go in a circle")
+    last = groups.number + len(known.parent_names)
+    _needed(n_members == last or not (parents == last).any(), "a time to come is a parent")
 
 
 def check_rows(training: TrainingData) -> None:

@@ -31,7 +31,8 @@ def plot_composition(composition: Any, *, ax: Axes | None = None) -> Axes:
     """Draw the share of every cluster in each group, as stacked bars.
 
     Lines where one part ends are 94 % intervals of the shares up to there. Groups come in the order
-    of their clusters of groups, so that those which are alike stand together.
+    of their clusters of groups, so that those which are alike stand together, and then parents of
+    groups; times stay in their order.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ class CompositionDisplay(Display):
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw; the arguments are those of :func:`plot_composition`."""
         found = self.composition
-        order = np.argsort(found.labels(), kind="stable")[:MOST_GROUPS]
+        order = found.order()[:MOST_GROUPS]
         n_groups, n_clusters = order.size, found.n_clusters
         ax = new_axes(ax, (6.4, max(BAR * n_groups + 1.1, 2.2)))
         shade = colours(n_clusters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -30,7 +30,7 @@ class Composition(Lines):
     Attributes
     ----------
     groups : tuple
-        Names of the groups.
+        Names of the groups, and then of parents that have no rows of their own.
     shares : float array, shape (draws, groups, clusters + 1)
         Of each cluster in each group, and last what is not seen yet; they sum to 1.
     tree : Tree
@@ -39,6 +39,10 @@ class Composition(Lines):
         Draws of which groups have the same shares.
     n_rows : int array, shape (groups,), or None
         Rows of each group, where they are known.
+    descent : dict
+        The places of the groups below each parent that has no rows of its own.
+    in_order : bool
+        Whether groups are times that follow one another.
     """
 
     groups: tuple[Any, ...]
@@ -46,6 +50,32 @@ class Composition(Lines):
     tree: Tree
     partitions: IntArray
     n_rows: IntArray | None = None
+    descent: Mapping[Any, tuple[int, ...]] = field(default_factory=dict)
+    in_order: bool = False
+
+    @property
+    def n_parents(self) -> int:
+        """How many of ``groups`` are parents without rows; these come last."""
+        return len(self.descent)
+
+    def with_parents(
+        self, descent: Mapping[Any, tuple[int, ...]], rng: np.random.Generator
+    ) -> Composition:
+        """Return the same with parents: in every draw a mean of groups below, weighted at random.
+
+        Weights are Dirichlet(1, …, 1), the Bayesian bootstrap: groups are a sample of those that a
+        parent could have, and how they vary is in its interval.
+        """
+        parts = [self.shares]
+        for below in descent.values():
+            weight = rng.dirichlet(np.ones(len(below)), size=len(self.shares))
+            parts.append(np.einsum("dj,djk->dk", weight, self.shares[:, list(below)])[:, None])
+        names, shares = (*self.groups, *descent), np.concatenate(parts, axis=1)
+        n_rows = self.n_rows
+        if n_rows is not None:
+            of_parents = [n_rows[list(below)].sum() for below in descent.values()]
+            n_rows = np.append(n_rows, of_parents).astype(np.int32)
+        return replace(self, groups=names, shares=shares, descent=descent, n_rows=n_rows)
 
     @property
     def n_clusters(self) -> int:
@@ -133,11 +163,20 @@ class Composition(Lines):
             lines.append([str(group), *cells, f"{100 * self.unseen[j]:.1f}"])
         return "share of each cluster in percent (94 % interval)\n" + aligned(lines)
 
+    def order(self) -> IntArray:
+        """Return the groups as they are shown: those that are alike together, parents last.
+
+        Times stay in their order.
+        """
+        if self.in_order:
+            return np.arange(len(self.groups), dtype=np.int32)
+        return np.argsort(self.labels(), kind="stable").astype(np.int32)
+
     # ---- groups against each other ---------------------------------------------------------------
 
     def similarity(self) -> FloatArray:
         """Return the posterior mean of the overlap of shares, Σ min, of each two groups."""
-        shares = self.shares
+        shares = self.shares[:, : len(self.groups) - self.n_parents]
         return np.asarray(
             np.mean([np.minimum(one[:, None], one[None]).sum(axis=2) for one in shares], axis=0)
         )
@@ -146,14 +185,16 @@ class Composition(Lines):
         """Return clusters of groups: those are together that probably have the same shares.
 
         The share of draws in which two groups do is clustered by average linkage, and cut at one
-        half.
+        half. Parents without rows are clusters of their own.
         """
         same = self.partitions[:, :, None] == self.partitions[:, None]
         alike = same.mean(axis=0)
         distance = squareform(1.0 - alike, checks=False)
         found = fcluster(linkage(distance, "average"), 1.0 - ALIKE, "distance")
         order = {label: k for k, label in enumerate(dict.fromkeys(found.tolist()))}
-        return np.array([order[label] for label in found.tolist()], dtype=np.int32)
+        last = len(order) + np.arange(self.n_parents)
+        of_groups = [order[label] for label in found.tolist()]
+        return np.concatenate([of_groups, last]).astype(np.int32)
 
     def compare(
         self,
@@ -165,6 +206,8 @@ class Composition(Lines):
         """Return by how much shares differ; see :meth:`sticktree.DFPMixture.compare`."""
         if within not in (None, "parent"):
             raise ParameterError("within", within, '"parent" or None')
+        if conditions is None and (a in self.descent or b in self.descent):
+            conditions = self._of_parents(a, b)
         if conditions is None:
             if b is None and a is not None and self.n_rows is not None and len(self.groups) > 1:
                 return self._against_others(self._place("a", a), self.n_rows, within)
@@ -179,10 +222,14 @@ class Composition(Lines):
 
     def _against_others(self, first: int, n_rows: IntArray, within: str | None) -> Contrasts:
         """Return the ratio of shares in a group to those in the rows of all others together."""
-        weights = np.where(np.arange(len(self.groups)) == first, 0.0, n_rows)
+        n_groups = len(self.groups) - self.n_parents
+        weights = np.where(np.arange(len(self.groups)) < n_groups, n_rows, 0).astype(np.float64)
+        weights[[first, *self.descent.get(self.groups[first], ())]] = 0.0
+        if not weights.any():
+            raise ParameterError("a", self.groups[first], "a group or parent that is not all rows")
         others = np.einsum("j,djk->dk", weights / weights.sum(), self.shares)
         logs = self._log_shares(np.stack([self.shares[:, first], others], axis=1), within)
-        sides, sizes = (self.groups[first], OTHERS), (1, len(self.groups) - 1)
+        sides, sizes = (self.groups[first], OTHERS), (1, int((weights > 0).sum()))
         return Contrasts(sides, tuple(self.names), logs[:, 0] - logs[:, 1], within, sizes)
 
     def _log_shares(self, of_clusters: FloatArray, within: str | None) -> FloatArray:
@@ -195,6 +242,25 @@ class Composition(Lines):
             for k, above in enumerate(self.parents):
                 whole[:, :, k] = seen if above == NULL else shares[:, :, above]
         return np.asarray(np.log(np.minimum(shares / whole, 1.0)))
+
+    def as_conditions(self) -> dict[Any, Any] | None:
+        """Return parents as conditions of groups, if these can be compared as such; else None."""
+        sizes = sorted(map(len, self.descent.values()))
+        everyone = [j for below in self.descent.values() for j in below]
+        if len(sizes) < 2 or sum(sizes[:2]) < 3 or len(set(everyone)) < len(everyone):
+            return None
+        return {self.groups[j]: name for name, below in self.descent.items() for j in below}
+
+    def _of_parents(self, a: Any, b: Any) -> dict[Any, Any]:
+        """Return two parents as conditions of the groups below them."""
+        for name, side in (("a", a), ("b", b)):
+            if side not in self.descent:
+                known = ", ".join(map(repr, self.descent))
+                raise ParameterError(name, side, f"one of the parents {known}, as the other is one")
+        if a == b or set(self.descent[a]) & set(self.descent[b]):
+            expected = f"another parent than a, {a!r}, and neither above nor below it"
+            raise ParameterError("b", b, expected)
+        return {self.groups[j]: side for side in (a, b) for j in self.descent[side]}
 
     def _place(self, name: str, group: Any) -> int:
         if group not in self.groups:

@@ -39,6 +39,8 @@ from sticktree.processes.grouped_sticks import GroupedMasses, GroupedSticks
 from sticktree.processes.groups import GroupedRestaurant, GroupedTree
 from sticktree.processes.laws import NextDatum, TreeLaw, enumerate_trees, set_partitions
 from sticktree.processes.mass_tree import MassTree
+from sticktree.processes.parented_sticks import ParentedMasses, ParentedSticks
+from sticktree.processes.parents import ParentedRestaurant, ParentedTree
 from sticktree.processes.restaurant import NestedRestaurant
 from sticktree.processes.sticks import RecursiveSticks
 from sticktree.processes.transitions import GaussianTransition, TransitionOperator
@@ -66,6 +68,10 @@ __all__ = [
     "Masses",
     "NestedRestaurant",
     "NextDatum",
+    "ParentedMasses",
+    "ParentedRestaurant",
+    "ParentedSticks",
+    "ParentedTree",
     "PoissonDirichlet",
     "RecursiveSticks",
     "Simulation",

@@ -98,7 +98,7 @@ class GroupedSticks(NestedLaw):
             children = tree.children(int(w))
             parts = np.append(shared.mass[children], shared.unbroken[w]) / shared.mass[w]
             gamma = float(self.group_concentration[tree.level[w]])
-            theta = _dirichlet(gamma, parts / parts.sum(), n_groups, rng) * mass[:, [w]]
+            theta = draw_dirichlet(gamma, parts / parts.sum(), n_groups, rng) * mass[:, [w]]
             mass[:, children], unbroken[:, w] = theta[:, :-1], theta[:, -1]
         own = np.where(tree.level == self.depth, mass, 0.0)
         return GroupedMasses(shared, mass, own, unbroken)
@@ -167,7 +167,7 @@ class GroupedSticks(NestedLaw):
             beta = _gammas(np.append(tables[children] - self.discount, rest)[None], rng)[0]
             shared[children], left[w] = shared[w] * beta[:-1], shared[w] * beta[-1]
             n = np.concatenate([counts[children].T, np.zeros((n_groups, 1))], axis=1)
-            theta = _dirichlet(gamma, beta, n_groups, rng, n) * mass[:, [w]]
+            theta = draw_dirichlet(gamma, beta, n_groups, rng, n) * mass[:, [w]]
             mass[:, children], unbroken[:, w] = theta[:, :-1], theta[:, -1]
         last = tree.level == self.depth
         own = np.where(last, shared, 0.0)
@@ -177,7 +177,7 @@ class GroupedSticks(NestedLaw):
         )
 
 
-def _dirichlet(
+def draw_dirichlet(
     gamma: float,
     base: FloatArray,
     n_groups: int,

@@ -57,7 +57,10 @@ def groups_html(found: Findings, conditions: Mapping[Any, Any] | None = None) ->
     composition = found.fit.composition
     if composition.n_clusters < 2:
         return f"<p>{plain(ONE)}</p>"
+    conditions = composition.as_conditions() if conditions is None else conditions
     sizes = np.bincount(groups.of_data, minlength=len(groups.names))[: len(groups.names)]
+    of_parents = [int(sizes[list(below)].sum()) for below in composition.descent.values()]
+    sizes = np.concatenate([sizes, of_parents]).astype(np.int64)
     every = np.bincount(found.fit.cut.labels, minlength=composition.n_clusters).astype(float)
     bars = _Bars(composition, sizes, every / every.sum(), conditions)
     parts = [f"<p>{plain(matter)}</p>"] if matter else []
@@ -83,8 +86,14 @@ class _Bars:
         self.conditions = conditions or {}
         self.clusters = composition.tree.data_order.tolist()
         condition = [str(self.conditions.get(group, "\uffff")) for group in composition.groups]
-        order = np.lexsort((composition.labels(), np.array(condition)))
+        order = composition.order()
+        if self.conditions:
+            order = np.lexsort((composition.labels(), np.array(condition))).astype(np.int32)
         self.groups: list[int] = order[:MOST_GROUPS].tolist()
+
+    def _n_rows(self) -> int:
+        """Return the rows of all groups; parents have none of their own."""
+        return int(self.sizes[: self.sizes.size - self.composition.n_parents].sum())
 
     def markup(self) -> str:
         """Return the table of bars."""
@@ -92,7 +101,7 @@ class _Bars:
         kinds = {"Group": "name", "Condition": "name", "Rows": "number spare"}
         cells = "".join(f'<th scope="col" class="{kinds[n]}">{n}</th>' for n in head)
         first = f'<th scope="row">all</th>{"<td></td>" if self.conditions else ""}'
-        first += f'<td class="number spare">{int(self.sizes.sum()):,}</td>'
+        first += f'<td class="number spare">{self._n_rows():,}</td>'
         lines = [f'<tr class="tree-line">{first}<td class="shares">{self._tree()}</td></tr>']
         for j in self.groups:
             name = shortened(str(self.composition.groups[j]), NAME_LENGTH)
@@ -273,7 +282,8 @@ def _ratio(value: float) -> str:
 
 def _farthest(composition: Composition) -> list[list[str]]:
     """Return for each branch the groups with the largest and the smallest share, and how sure."""
-    largest, smallest = composition.mean.argmax(axis=0), composition.mean.argmin(axis=0)
+    mean = composition.mean[: len(composition.groups) - composition.n_parents]
+    largest, smallest = mean.argmax(axis=0), mean.argmin(axis=0)
     found = []
     for k, branch in enumerate(composition.names):
         first, second = composition.groups[largest[k]], composition.groups[smallest[k]]

@@ -17,8 +17,8 @@ from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Flags, Grid, Sums, Tally
 from sticktree.engine.chain import ChainLike, Move
 from sticktree.engine.common.franchise import take_groups
-from sticktree.engine.common.groups import LEAST
 from sticktree.engine.common.links import ALIVE, DISCOUNT, Index
+from sticktree.engine.common.parents import LEAST
 from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.draw import Draw, tracked_pairs
 from sticktree.engine.shared.trunk import draw_weights

@@ -8,7 +8,7 @@ m = Σ_{t<n} Bernoulli(γβ_k/(γβ_k + t)). Given tables, M_k = Σ_j m_jk at ea
     β           is Dirichlet(M_1 − d, …, M_K − d, α + K d) at every point.
 
 γ/(γ + s) is uniform a priori for a scale s: how much the shares of all count beside s data of the
-group's own.
+group's own. Tables of groups with parents may be customers of these: see `kin`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.common.groups import (
-    LEAST,
     GroupedState,
     last_level,
     log_stick_density,
     top_of,
+)
+from sticktree.engine.common.kin import (
+    draw_kin_sticks,
+    draw_kin_tables,
+    draw_kinship,
+    kin_by_size,
+    log_kin,
 )
 from sticktree.engine.common.links import (
     ALIVE,
@@ -38,6 +44,7 @@ from sticktree.engine.common.links import (
     list_nodes,
 )
 from sticktree.engine.common.logarithms import log_ascent
+from sticktree.engine.common.parents import LEAST, has_parents, is_direct
 from sticktree.engine.common.random import RandomState, log_gamma_number, share_of_two, uniform
 from sticktree.engine.common.slice import slice_sampler
 from sticktree.jit import jit, linked
@@ -149,7 +156,8 @@ def _points_by_size(state: GroupedState) -> Index:
         if state.nodes[node].level < last_level(state):
             points += 1
         for j in range(state.seated.shape[1]):
-            many[state.seated[node, j]] += points
+            if not is_direct(state, j):
+                many[state.seated[node, j]] += points
     return many
 
 
@@ -201,12 +209,17 @@ def franchise_move(
     less_discount: bool,
     learn_gamma: bool,
     gamma_scale: float,
+    learn_kinship: bool,
 ) -> None:
-    """Redraw c, d and γ, as far as they are learned, and all shared sticks.
+    """Redraw c, d, γ and κ, as far as they are learned, and all sticks that are kept.
 
     What else depends on them is left as it was.
     """
-    tables, n_tables = draw_tables(state, rng)
+    kin = draw_kin_tables(state, rng)
+    if has_parents(state):
+        tables, n_tables = kin.shared, kin.numbers[0]
+    else:
+        tables, n_tables = draw_tables(state, rng)
     if learn_factor:
         prior = (state, tables, factor_prior[0], factor_prior[1], less_discount)
         x = _draw_factor(math.log(state.scalars[FACTOR]), prior, 1.0, rng)
@@ -217,12 +230,19 @@ def franchise_move(
         x = _draw_discount(math.log(d / (1.0 - d)), prior, 1.0, rng)
         state.scalars[DISCOUNT] = 1.0 / (1.0 + math.exp(-x))
     if learn_gamma:
-        of_groups = (_points_by_size(state), float(n_tables), gamma_scale)
+        sizes = _points_by_size(state)
+        if has_parents(state):
+            sizes = kin_by_size(state, sizes, kin)
+        of_groups = (sizes, float(n_tables), gamma_scale)
         state.gamma[0] = math.exp(_draw_gamma(math.log(state.gamma[0]), of_groups, 1.0, rng))
     c, less = state.scalars[FACTOR], state.scalars[DISCOUNT] if less_discount else 0.0
     for level in range(state.levels.size):
         state.levels[level].alpha = c * state.levels[level].shape - less
     _draw_sticks(state, tables, rng)
+    if has_parents(state):
+        if learn_kinship:
+            draw_kinship(state, kin, rng)
+        draw_kin_sticks(state, kin, rng)
 
 
 @jit
@@ -248,12 +268,15 @@ def log_grouped_tree(state: GroupedState) -> float:
             alpha = state.levels[at].alpha
             total += log_stick_density(alpha, d, n_children, logs, state.rest[node, at])
             for j in range(state.seated.shape[1]):
-                total -= log_ascent(gamma, float(state.seated[node, j]))
-        if node != ROOT:
+                if not is_direct(state, j):
+                    total -= log_ascent(gamma, float(state.seated[node, j]))
+        if node != ROOT and not has_parents(state):
             for at in range(top_of(state, node) - 1, level):
                 for j in range(state.seated.shape[1]):
                     n = float(state.seated[node, j])
                     total += log_ascent(gamma * state.stick[node, at], n)
+    if has_parents(state):
+        total += log_kin(state)
     return total
 
 
@@ -302,6 +325,10 @@ def divide_sticks(state: GroupedState) -> None:
         if level < depth:
             left = alpha[level] + d * int(state.nodes["n_children"][node])
             state.rest[node, level] = max(left / (n + alpha[level]), LEAST)
+    if state.elder.size:  # those of parents are the same
+        order = state.order[: state.sizes[ALIVE]]
+        state.theta[order] = np.log(state.stick[order])[:, :, None]
+        state.theta_rest[order] = np.log(state.rest[order])[:, :, None]
 
 
 def log_gamma_prior(gamma: float, scale: float) -> float:
@@ -310,15 +337,24 @@ def log_gamma_prior(gamma: float, scale: float) -> float:
 
 
 def load_groups(
-    state: GroupedState, parameters: Mapping[str, npt.NDArray[Any]], group: int | None = None
+    state: GroupedState,
+    parameters: Mapping[str, npt.NDArray[Any]],
+    group: int | None = None,
+    parent: int | None = None,
 ) -> None:
     """Put γ and the sticks of a draw into a state that has its tree; count the data of groups.
 
-    The datum at hand is of a group, by default of one that has no data yet.
+    The datum at hand is of a group, by default of one that has no data yet, which may have one of
+    the parents.
     """
     made = len(parameters["stick"])
     state.stick[:made], state.rest[:made] = parameters["stick"], parameters["rest"]
     state.gamma[0] = parameters["group_concentration"]
+    if state.elder.size:
+        state.theta[:made] = parameters["theta"]
+        state.theta_rest[:made] = parameters["theta_rest"]
+        state.kappa[0] = parameters["kinship"]
+        state.above[-1] = NULL if parent is None else parent
     if "sums_seated" in parameters:  # of leaves in the order of their numbers
         leaves = np.flatnonzero(state.nodes["level"][:made] == last_level(state))
         take_groups(state, leaves, parameters["sums_seated"])

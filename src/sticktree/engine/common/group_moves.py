@@ -19,15 +19,41 @@ the same for all places.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from sticktree.checks import FloatArray
-from sticktree.engine.common.groups import LEAST, GroupedState, break_off, top_of
+from sticktree.engine.common.groups import (
+    GroupedState,
+    break_off,
+    last_level,
+    put_shares,
+    top_of,
+)
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index
 from sticktree.engine.common.logarithms import log_ascent
+from sticktree.engine.common.parents import (
+    LEAST,
+    both_pieces,
+    draw_parent_shares,
+    expected_customers,
+    fill_rest,
+    fill_stick,
+    has_parents,
+    is_direct,
+    joined_sticks,
+    log_parent_ratio,
+    log_rows_split,
+    log_sum,
+    log_ways,
+    log_ways_of,
+    pull_of,
+    whole_stick,
+)
 from sticktree.engine.common.random import RandomState, share_of_two
-from sticktree.jit import linked
+from sticktree.jit import inlined, linked
+from sticktree.tree.arrays import NULL
 
 
 @linked
@@ -46,21 +72,46 @@ def groups_below(state: GroupedState, node: int) -> Index:
 
 
 @linked
-def log_joined(state: GroupedState, x: float, node: int, moved: int, groups: Index) -> float:
-    """Return log Π_j (x + n_j)_{N_j} for the data of groups at a node and those that move."""
+def _log_leaving(state: GroupedState, node: int, moved: int, groups: Index) -> float:
+    """Return log Π_j (γ + n_j)_{N_j} for the data of groups at a point and those that move."""
     value = 0.0
     for k in range(groups.size):
         j = groups[k]
-        value += log_ascent(x + state.seated[node, j], float(state.seated[moved, j]))
+        if not is_direct(state, j):
+            value += log_ascent(
+                state.gamma[0] + state.seated[node, j], float(state.seated[moved, j])
+            )
     return value
 
 
 @linked
-def log_alone(state: GroupedState, x: float, moved: int, groups: Index) -> float:
-    """Return log Π_j (x)_{N_j}."""
+def _log_joining(
+    state: GroupedState, node: int, level: int, moved: int, groups: Index, stick: FloatArray
+) -> float:
+    """Return log Π_j (γβ + n_j)_{N_j} for data that move along the way to a node.
+
+    ``stick`` is room for the stick as a vector, if there are parents.
+    """
+    value, x = 0.0, state.gamma[0] * state.stick[node, level]
+    if has_parents(state):
+        fill_stick(state, node, level, stick)
+    for k in range(groups.size):
+        j = groups[k]
+        before, n = float(state.seated[node, j]), float(state.seated[moved, j])
+        if has_parents(state):
+            value += log_ways(state, j, pull_of(state, j, stick), before, n)
+        else:
+            value += log_ascent(x + before, n)
+    return value
+
+
+@linked
+def _log_alone(state: GroupedState, x: float, moved: int, groups: Index) -> float:
+    """Return log Π_j (x)_{N_j}; direct groups are left out."""
     value = 0.0
     for k in range(groups.size):
-        value += log_ascent(x, float(state.seated[moved, groups[k]]))
+        if not is_direct(state, groups[k]):
+            value += log_ascent(x, float(state.seated[moved, groups[k]]))
     return value
 
 
@@ -76,35 +127,43 @@ def expected_tables(x: float, counts: Index, groups: Index) -> float:
 
 
 @linked
-def _tables_at(
-    state: GroupedState, level: int, n_children: int, rest: float, moved: int, groups: Index
-) -> float:
-    """Return M of a new child."""
-    d = state.scalars[DISCOUNT]
-    a, share, many = state.levels[level].alpha + d * n_children, 0.5, 1.0
-    for _ in range(3):
-        many = expected_tables(state.gamma[0] * share * rest, state.seated[moved], groups)
-        share = (many - d) / (many + a)
-    return many
-
-
-@linked
-def _log_opened(
+def _open(
     state: GroupedState,
     level: int,
     n_children: int,
-    rest: float,
-    share: float,
-    many: float,
+    stick: FloatArray,
+    shares: FloatArray,
+    is_kept: bool,
     moved: int,
     groups: Index,
+    rng: RandomState,
 ) -> float:
-    """Return the log weight of a new child with its share of what is left."""
-    d = state.scalars[DISCOUNT]
-    a = state.levels[level].alpha + d * n_children
+    """Draw the shares of a new child of what is left, unless they are kept; return its log weight.
+
+    ``stick`` is what is left; without parents it is of β alone.
+    """
+    d, rest, gamma = state.scalars[DISCOUNT], stick[0], state.gamma[0]
+    a, share, many = state.levels[level].alpha + d * n_children, 0.5, 1.0
+    customers, none = np.empty(0), np.zeros(stick.size)
+    for _ in range(3):
+        if has_parents(state):
+            customers = expected_customers(state, stick, share, state.seated[moved])
+            many = customers[0]
+        else:
+            many = expected_tables(gamma * share * rest, state.seated[moved], groups)
+        share = (many - d) / (many + a)
+    if not is_kept:
+        others = state.levels[level].alpha + d * (n_children + 1)
+        shares[0], shares[1] = share_of_two(many - d, others, rng)
+        if has_parents(state):
+            draw_parent_shares(state, stick, shares, customers, none, rng)
+    share = max(shares[0], LEAST)
     value = math.lgamma(a + 1.0) - math.lgamma(1.0 - d) + math.lgamma(many - d)
-    value -= math.lgamma(many + a) + many * math.log(max(share, LEAST))
-    return value + log_alone(state, state.gamma[0] * max(share, LEAST) * rest, moved, groups)
+    value -= math.lgamma(many + a) + many * math.log(share)
+    if has_parents(state):
+        value += log_parent_ratio(state, stick, shares, customers, none)
+        return value + log_ways_of(state, both_pieces(stick, shares)[0], state.seated[moved])
+    return value + _log_alone(state, gamma * share * rest, moved, groups)
 
 
 @linked
@@ -127,16 +186,13 @@ def weigh_places(
     by level, and so are those of the points between it and the ceiling. All others of ``chain`` are
     drawn.
     """
-    groups, gamma, d = groups_below(state, moved), state.gamma[0], state.scalars[DISCOUNT]
-    kept_share, kept_left = chain[here_level, 0], chain[here_level, 1]
+    groups, stick = groups_below(state, moved), whole_stick(state)
+    kept = chain[here_level].copy()
     below = np.zeros(ceiling + 1)
-    whole = log_alone(state, gamma, moved, groups)
+    whole = _log_alone(state, state.gamma[0], moved, groups)
     for level in range(ceiling - 1, 0, -1):
-        many = _tables_at(state, level, 0, 1.0, moved, groups)
-        if level <= here_level:
-            share = share_of_two(many - d, state.levels[level].alpha + d, rng)
-            chain[level, 0], chain[level, 1] = share
-        opened = _log_opened(state, level, 0, 1.0, chain[level, 0], many, moved, groups)
+        is_kept = level > here_level
+        opened = _open(state, level, 0, stick, chain[level], is_kept, moved, groups, rng)
         below[level] = below[level + 1] + opened - whole
     count = 0
     for k in range(state.sizes[ALIVE]):
@@ -148,26 +204,23 @@ def weigh_places(
             first = state.nodes[above].level + 1
             if first >= ceiling:
                 continue
-            x = gamma * state.stick[node, first - 1]
-            path = state.nodes[above].path + log_joined(state, x, node, moved, groups)
-        leaving = log_joined(state, gamma, node, moved, groups)
+            path = state.nodes[above].path
+            path += _log_joining(state, node, first - 1, moved, groups, stick)
+        leaving = _log_leaving(state, node, moved, groups)
         for at in range(first, min(level + 1, ceiling)):
             path -= leaving
             n_children = state.nodes[node].n_children if at == level else 1
-            rest = state.rest[node, at]
-            many = _tables_at(state, at, n_children, rest, moved, groups)
-            if node == here and at == here_level:
-                shares[count, 0], shares[count, 1] = kept_share, kept_left
-            else:
-                others = state.levels[at].alpha + d * (n_children + 1)
-                shares[count, 0], shares[count, 1] = share_of_two(many - d, others, rng)
+            is_kept = node == here and at == here_level
+            if is_kept:
+                shares[count] = kept
+            fill_rest(state, node, at, stick)
             weights[count] = path + below[at + 1]
-            weights[count] += _log_opened(
-                state, at, n_children, rest, shares[count, 0], many, moved, groups
+            weights[count] += _open(
+                state, at, n_children, stick, shares[count], is_kept, moved, groups, rng
             )
             count += 1
             if at < level:
-                path += log_joined(state, gamma * state.stick[node, at], node, moved, groups)
+                path += _log_joining(state, node, at, moved, groups, stick)
         if level < ceiling:
             state.nodes[node].path = path
 
@@ -178,19 +231,40 @@ def keep_shares(state: GroupedState, node: int, ceiling: int) -> FloatArray:
 
     Nodes above it that have no other data go with it.
     """
-    chain, n = np.zeros((ceiling + 1, 2)), state.nodes[node].n
+    chain, n = shares_room(state, ceiling + 1), state.nodes[node].n
     while True:
         above = state.nodes[node].parent
         top = state.nodes[above].level
         for level in range(top + 1, min(state.nodes[node].level, ceiling)):
-            chain[level, 0], chain[level, 1] = state.stick[node, level], state.rest[node, level]
-        chain[top, 0], chain[top, 1] = state.stick[node, top], state.rest[above, top]
+            _take_shares(state, node, node, level, chain[level])
+        _take_shares(state, node, above, top, chain[top])
         if above == ROOT or state.nodes[above].n > n:
             whole = chain[top, 0] + chain[top, 1]
             chain[top, 0] /= whole
             chain[top, 1] /= whole
+            for p in range(state.elder.size):
+                both = log_sum(chain[top, 2 * p + 2], chain[top, 2 * p + 3])
+                chain[top, 2 * p + 2] -= both
+                chain[top, 2 * p + 3] -= both
             return chain
         node = above
+
+
+@inlined
+def shares_room(state: GroupedState, size: int) -> FloatArray:
+    """Return room for the shares of places or levels."""
+    return np.zeros((size, 2 + 2 * state.elder.size))
+
+
+@linked
+def _take_shares(
+    state: GroupedState, node: int, above: int, level: int, shares: FloatArray
+) -> None:
+    """Write the sticks of a node, and what is left at the point above, as shares."""
+    shares[0], shares[1] = state.stick[node, level], state.rest[above, level]
+    for p in range(state.elder.size):
+        shares[2 * p + 2] = state.theta[node, level, p]
+        shares[2 * p + 3] = state.theta_rest[above, level, p]
 
 
 @linked
@@ -200,13 +274,11 @@ def hang_shares(state: GroupedState, node: int, at: int, ceiling: int, chain: Fl
         above = state.nodes[node].parent
         top = state.nodes[above].level
         for level in range(top + 1, min(state.nodes[node].level, ceiling)):
-            state.stick[node, level] = max(chain[level, 0], LEAST)
-            state.rest[node, level] = max(chain[level, 1], LEAST)
+            put_shares(state, node, node, level, chain[level])
         if above == at:
-            break_off(state, node, chain[top, 0], chain[top, 1])
+            break_off(state, node, chain[top])
             return
-        state.stick[node, top] = max(chain[top, 0], LEAST)
-        state.rest[above, top] = max(chain[top, 1], LEAST)
+        put_shares(state, node, above, top, chain[top])
         node = above
 
 
@@ -231,7 +303,7 @@ def log_beta_density(x: float, rest: float, a: float, b: float) -> float:
 
 
 @linked
-def log_group_split(
+def log_shared_split(
     state: GroupedState,
     level: int,
     n_siblings: int,
@@ -239,18 +311,24 @@ def log_group_split(
     stick: float,
     share: float,
     left: float,
-    halves: Index,
 ) -> float:
-    """Return the log ratio of p(tree, β) where a child of a point of ``level`` is split in two.
+    """Return the log ratio of f(β) where a child of a point of ``level`` is split in two.
 
-    Its stick is broken in ``share`` and ``left`` of it; ``halves`` are the data of groups on each
-    side, (2, J). The ratio is in the measure of the share. The point has ``n_siblings`` children
-    before.
+    Its stick is broken in ``share`` and ``left`` of it, and the ratio is in the measure of the
+    share. The point has ``n_siblings`` children before.
     """
-    d, gamma = state.scalars[DISCOUNT], state.gamma[0]
+    d = state.scalars[DISCOUNT]
     a = state.levels[level].alpha + d * n_siblings
     value = math.lgamma(a + 1.0) - math.lgamma(a + d) - math.lgamma(1.0 - d)
-    value += d * math.log(rest / stick) - (d + 1.0) * (math.log(share) + math.log(left))
+    return value + d * math.log(rest / stick) - (d + 1.0) * (math.log(share) + math.log(left))
+
+
+@linked
+def log_group_split(
+    state: GroupedState, stick: float, share: float, left: float, halves: Index
+) -> float:
+    """Return the log ratio of the data of groups, (2, J), where a stick is broken in two."""
+    gamma, value = state.gamma[0], 0.0
     for j in range(halves.shape[1]):
         first, second = float(halves[0, j]), float(halves[1, j])
         if first + second > 0.0:
@@ -260,8 +338,89 @@ def log_group_split(
     return value
 
 
+class LeafSticks(NamedTuple):
+    """The stick of a leaf that is to be split, or of two that are to be joined, as if one."""
+
+    stick: FloatArray  # (1 + P,) as a vector
+    rest: float  # what is left of β beside
+    shares: FloatArray  # (2 + 2 P,) of both
+
+
 @linked
-def shares_of_halves(state: GroupedState, stick: float, halves: Index) -> tuple[float, float]:
+def leaf_sticks(state: GroupedState, first: int, second: int, top: int) -> LeafSticks:
+    """Return the sticks of a leaf, or of two siblings; ``top`` is at or below the point above."""
+    if state.present[0] == NULL:
+        return LeafSticks(np.ones(1), 0.0, np.full(2, 0.5))
+    level = last_level(state) - 1
+    stick, shares = joined_sticks(state, first, second, level)
+    return LeafSticks(stick, state.rest[top, level], shares)
+
+
+@linked
+def log_leaf_split(
+    state: GroupedState,
+    n_siblings: int,
+    sticks: LeafSticks,
+    halves: Index,
+    is_new: bool,
+    rng: RandomState,
+) -> float:
+    """Return the log ratio of p(tree, β) of a split of a leaf, over the proposal of its shares.
+
+    These are drawn first if they are new. The point above has ``n_siblings`` children before.
+    """
+    stick, rest, shares = sticks
+    customers = np.zeros((2, stick.size))
+    if has_parents(state):
+        share = 0.5
+        for _ in range(3):
+            customers[0] = expected_customers(state, stick, share, halves[0])
+            customers[1] = expected_customers(state, stick, 1.0 - share, halves[1])
+            share = customers[0, 0] / (customers[0, 0] + customers[1, 0])
+        d = state.scalars[DISCOUNT]
+        a, b = customers[0, 0] - d, customers[1, 0] - d
+    else:
+        a, b = _shares_of_halves(state, stick[0], halves)
+    if is_new:
+        share, left = share_of_two(a, b, rng)
+        shares[0], shares[1] = max(share, LEAST), max(left, LEAST)
+        if has_parents(state):
+            draw_parent_shares(state, stick, shares, customers[0], customers[1], rng)
+    level = last_level(state) - 1
+    value = log_shared_split(state, level, n_siblings, rest, stick[0], shares[0], shares[1])
+    if has_parents(state):
+        value += log_rows_split(state, stick, shares, halves)
+        value += log_parent_ratio(state, stick, shares, customers[0], customers[1])
+    else:
+        value += log_group_split(state, stick[0], shares[0], shares[1], halves)
+    return value - log_beta_density(shares[0], shares[1], a, b)
+
+
+@linked
+def give_leaf_sticks(state: GroupedState, first: int, second: int, sticks: LeafSticks) -> None:
+    """Give the two halves of a leaf their shares of its stick."""
+    level = last_level(state) - 1
+    state.stick[first, level] = sticks.shares[0] * sticks.stick[0]
+    state.stick[second, level] = sticks.shares[1] * sticks.stick[0]
+    for p in range(state.elder.size):
+        state.theta[first, level, p] = sticks.stick[1 + p] + sticks.shares[2 * p + 2]
+        state.theta[second, level, p] = sticks.stick[1 + p] + sticks.shares[2 * p + 3]
+
+
+@linked
+def join_leaf_sticks(state: GroupedState, leaf: int, other: int) -> None:
+    """Give a leaf the stick of another, which keeps nothing."""
+    level = last_level(state) - 1
+    state.stick[leaf, level] += state.stick[other, level]
+    state.stick[other, level] = 0.0
+    for p in range(state.elder.size):
+        both = log_sum(state.theta[leaf, level, p], state.theta[other, level, p])
+        state.theta[leaf, level, p] = both
+        state.theta[other, level, p] = -math.inf
+
+
+@linked
+def _shares_of_halves(state: GroupedState, stick: float, halves: Index) -> tuple[float, float]:
     """Return the parameters of the Beta distribution from which the share of a half is drawn."""
     d, gamma = state.scalars[DISCOUNT], state.gamma[0]
     everyone = np.arange(halves.shape[1])

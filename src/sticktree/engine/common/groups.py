@@ -22,42 +22,34 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import DISCOUNT, ROOT, Index, TreeState
+from sticktree.engine.common.parents import (
+    LEAST,
+    ParentedState,
+    break_for_row,
+    fill_rest,
+    has_parents,
+    is_direct,
+    log_sum,
+    pull,
+    whole_stick,
+)
 from sticktree.engine.common.random import RandomState, share_of_two
 from sticktree.jit import inlined, linked
+from sticktree.model import Line
 from sticktree.tree.arrays import NULL
 
-LEAST = 1e-290  # of sticks: they are never 0
 
-
-class GroupedState(TreeState, Protocol):
+class GroupedState(ParentedState, Protocol):
     """What a state of any engine has of groups; without groups all but ``present`` are empty."""
 
     @property
     def group(self) -> Index:
         """The group of each datum, shape (N,)."""
 
-    @property
-    def seated(self) -> Index:
-        """Data of each group at or below each node, shape (M, J + 1): the last has none, ever."""
 
-    @property
-    def stick(self) -> FloatArray:
-        """Shared sticks, shape (M, L)."""
-
-    @property
-    def rest(self) -> FloatArray:
-        """What is left of them, shape (M, L)."""
-
-    @property
-    def gamma(self) -> FloatArray:
-        """γ, shape (1,)."""
-
-    @property
-    def present(self) -> Index:
-        """The group of the datum at hand, shape (1,); NULL without groups."""
-
-
-def group_arrays(room: int, depth: int, group: Any = None) -> dict[str, Any]:
+def group_arrays(
+    room: int, depth: int, group: Any = None, line: Line | None = None
+) -> dict[str, Any]:
     """Return the arrays of groups of a state with room for so many nodes."""
     if group is None:
         room, depth, columns, nobody = 0, 0, 0, NULL
@@ -65,6 +57,7 @@ def group_arrays(room: int, depth: int, group: Any = None) -> dict[str, Any]:
     else:
         nobody = int(np.max(group)) + 1
         columns = nobody + 1
+    n_parents = 0 if line is None else line.elder.size
     return {
         "group": np.array(group, dtype=np.int64),
         "seated": np.zeros((room, columns), dtype=np.int64),
@@ -72,6 +65,13 @@ def group_arrays(room: int, depth: int, group: Any = None) -> dict[str, Any]:
         "rest": np.ones((room, depth)),
         "gamma": np.array([10.0]),
         "present": np.array([nobody], dtype=np.int64),
+        # Logs; memory that is never touched costs nothing.
+        "theta": np.zeros((room, depth, n_parents)),
+        "theta_rest": np.zeros((room, depth, n_parents)),
+        "above": np.empty(0, dtype=np.int64) if line is None else np.append(line.above, NULL),
+        "direct": np.empty(0, dtype=np.int64) if line is None else np.append(line.direct, 0),
+        "elder": np.empty(0, dtype=np.int64) if line is None else line.elder.copy(),
+        "kappa": np.array([0.5]),
     }
 
 
@@ -90,6 +90,12 @@ def taking(state: GroupedState, node: int, level: int) -> float:
     j = state.present[0]
     if j == NULL:
         return state.nodes[node].n - state.scalars[DISCOUNT]
+    if has_parents(state):
+        own = 0.0
+        if state.above[j] != NULL:
+            own = state.theta[node, level, state.above[j]]
+        n = 0 if is_direct(state, j) else state.seated[node, j]
+        return n + pull(state, j, state.stick[node, level], own)
     return state.seated[node, j] + state.gamma[0] * state.stick[node, level]
 
 
@@ -99,6 +105,8 @@ def seats(state: GroupedState, node: int, level: int) -> float:
     j = state.present[0]
     if j == NULL:
         return state.nodes[node].n + state.levels[level].alpha
+    if is_direct(state, j):
+        return 1.0
     return state.seated[node, j] + state.gamma[0]
 
 
@@ -108,6 +116,12 @@ def opening_at(state: GroupedState, node: int, level: int) -> float:
     if state.present[0] == NULL:
         n_children = state.nodes[node].n_children if state.nodes[node].level == level else 1
         return state.levels[level].alpha + state.scalars[DISCOUNT] * n_children
+    if has_parents(state):
+        j = state.present[0]
+        own = 0.0
+        if state.above[j] != NULL:
+            own = state.theta_rest[node, level, state.above[j]]
+        return pull(state, j, state.rest[node, level], own)
     return state.gamma[0] * state.rest[node, level]
 
 
@@ -143,6 +157,9 @@ def give_mass_back(state: GroupedState, node: int, above: int) -> None:
     """Return the stick of a child that goes to what is left at its parent."""
     level = state.nodes[above].level
     state.rest[above, level] += state.stick[node, level]
+    for p in range(state.elder.size):
+        both = log_sum(state.theta_rest[above, level, p], state.theta[node, level, p])
+        state.theta_rest[above, level, p] = both
 
 
 @linked
@@ -151,18 +168,38 @@ def take_sticks(state: GroupedState, node: int, other: int, above: int, level: i
     top = state.nodes[above].level
     for at in range(top, level):
         state.stick[node, at] = state.stick[other, at]
+        for p in range(state.elder.size):
+            state.theta[node, at, p] = state.theta[other, at, p]
     for at in range(top + 1, level + 1):
         state.rest[node, at] = state.rest[other, at]
+        for p in range(state.elder.size):
+            state.theta_rest[node, at, p] = state.theta_rest[other, at, p]
 
 
 @linked
-def break_off(state: GroupedState, node: int, share: float, left: float) -> None:
-    """Give a node that hangs below its parent anew a share of what is left there."""
+def break_off(state: GroupedState, node: int, shares: FloatArray) -> None:
+    """Give a node that hangs below its parent anew its shares of what is left there."""
     above = state.nodes[node].parent
     level = state.nodes[above].level
     rest = state.rest[above, level]
-    state.stick[node, level] = max(share * rest, LEAST)
-    state.rest[above, level] = max(left * rest, LEAST)
+    state.stick[node, level] = max(shares[0] * rest, LEAST)
+    state.rest[above, level] = max(shares[1] * rest, LEAST)
+    for p in range(state.elder.size):
+        state.theta[node, level, p] = state.theta_rest[above, level, p] + shares[2 * p + 2]
+        state.theta_rest[above, level, p] += shares[2 * p + 3]
+
+
+@linked
+def put_shares(state: GroupedState, node: int, above: int, level: int, shares: FloatArray) -> None:
+    """Let shares be the sticks of an only child and what is left beside.
+
+    The point is at or above the node ``above``.
+    """
+    state.stick[node, level] = max(shares[0], LEAST)
+    state.rest[above, level] = max(shares[1], LEAST)
+    for p in range(state.elder.size):
+        state.theta[node, level, p] = shares[2 * p + 2]
+        state.theta_rest[above, level, p] = shares[2 * p + 3]
 
 
 @linked
@@ -171,32 +208,42 @@ def break_for_one(state: GroupedState, node: int, at: int, rng: RandomState) -> 
 
     Its share of what is left is Beta(1 − d, α + (K + 1) d), where K children were there before.
     """
-    d = state.scalars[DISCOUNT]
+    d, shares = state.scalars[DISCOUNT], np.empty(2 + 2 * state.elder.size)
+    stick = whole_stick(state)
     while True:
         above = state.nodes[node].parent
         top = state.nodes[above].level
         for level in range(top + 1, state.nodes[node].level):
-            share, left = share_of_two(1.0 - d, state.levels[level].alpha + d, rng)
-            state.stick[node, level] = max(share, LEAST)
-            state.rest[node, level] = max(left, LEAST)
+            others = state.levels[level].alpha + d
+            shares[0], shares[1] = share_of_two(1.0 - d, others, rng)
+            if has_parents(state):
+                break_for_row(state, stick, shares, rng)
+            put_shares(state, node, node, level, shares)
         others = state.levels[top].alpha + d * state.nodes[above].n_children
-        share, left = share_of_two(1.0 - d, others, rng)
+        shares[0], shares[1] = share_of_two(1.0 - d, others, rng)
         if above == at:
-            break_off(state, node, share, left)
+            if has_parents(state):
+                fill_rest(state, above, top, stick)
+                break_for_row(state, stick, shares, rng)
+            break_off(state, node, shares)
             return
-        state.stick[node, top] = max(share, LEAST)
-        state.rest[above, top] = max(left, LEAST)
+        if has_parents(state):
+            break_for_row(state, stick, shares, rng)
+        put_shares(state, node, above, top, shares)
         node = above
 
 
 @linked
 def sticks_on_path(state: GroupedState, node: int) -> FloatArray:
     """Return the sticks from the root down to a leaf of a full tree, and what is left beside."""
-    sticks = np.empty((state.stick.shape[1], 2))
+    sticks = np.empty((state.stick.shape[1], 2 + 2 * state.elder.size))
     while node != ROOT:
         above = state.nodes[node].parent
         level = state.nodes[above].level
         sticks[level, 0], sticks[level, 1] = state.stick[node, level], state.rest[above, level]
+        for p in range(state.elder.size):
+            sticks[level, 2 * p + 2] = state.theta[node, level, p]
+            sticks[level, 2 * p + 3] = state.theta_rest[above, level, p]
         node = above
     return sticks
 
@@ -207,7 +254,7 @@ def restore_path(state: GroupedState, node: int, sticks: FloatArray) -> None:
     while node != ROOT:
         above = state.nodes[node].parent
         level = state.nodes[above].level
-        state.stick[node, level], state.rest[above, level] = sticks[level, 0], sticks[level, 1]
+        put_shares(state, node, above, level, sticks[level])
         node = above
 
 

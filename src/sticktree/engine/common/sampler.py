@@ -24,7 +24,9 @@ from sticktree.engine.draw import Draw
 from sticktree.model import Model
 from sticktree.tree import NULL, Tree
 
-OF_GROUPS = ("seated", "stick", "rest", "gamma")  # arrays of the state that groups add
+OF_GROUPS = ("seated", "stick", "rest", "gamma")  # arrays of the state that groups add, and
+OF_PARENTS = ("theta", "theta_rest", "kappa")  # those that parents of groups add
+NOTHING = -1e30  # log of a share that is as good as 0
 
 Snapshot = Mapping[str, npt.NDArray[Any]]
 
@@ -56,16 +58,35 @@ class Sampler:
         """Whether the rows belong to groups."""
         return self.model.groups is not None
 
+    @property
+    def related(self) -> bool:
+        """Whether some of the groups have parents."""
+        return self.model.groups is not None and self.model.groups.line is not None
+
+    @property
+    def _of_groups(self) -> tuple[str, ...]:
+        """Names of the arrays of the state that groups add."""
+        if not self.grouped:
+            return ()
+        return (*OF_GROUPS, *OF_PARENTS) if self.related else OF_GROUPS
+
     def group_parameters(self) -> dict[str, npt.NDArray[Any]]:
         """Return copies of γ and of the shared sticks, if the rows belong to groups."""
         if not self.grouped:
             return {}
         order = self.state.order[: self.state.sizes[ALIVE]]
-        return {
+        found = {
             "group_concentration": np.asarray(self.state.gamma[0]),
             "stick": self.state.stick[order],
             "rest": self.state.rest[order],
         }
+        if self.related:
+            found |= {  # logs of shares, and many of them: single precision will do
+                "kinship": np.asarray(self.state.kappa[0]),
+                "theta": np.maximum(self.state.theta[order], NOTHING).astype(np.float32),
+                "theta_rest": np.maximum(self.state.theta_rest[order], NOTHING).astype(np.float32),
+            }
+        return found
 
     @property
     def size(self) -> int:
@@ -99,7 +120,9 @@ class Sampler:
             parent=np.maximum(tree.parent, 0).astype(small),
             level=tree.level.astype(np.min_scalar_type(tree.depth)),
             parameters=self.parameters() | self.group_parameters(),
-            traced=self.traced + ("group_concentration",) * self.grouped,
+            traced=self.traced
+            + ("group_concentration",) * self.grouped
+            + ("kinship",) * self.related,
             concentration=self.concentration,
             discount=self.discount,
             log_joint=self.log_joint(),
@@ -113,11 +136,7 @@ class Sampler:
             **{name: getattr(state, name).copy() for name in self.of_all},
             "words": self.words.copy(),
             "effort": self.effort.snapshot(),
-            **(
-                {name: getattr(state, name)[:made].copy() for name in OF_GROUPS}
-                if self.grouped
-                else {}
-            ),
+            **{name: getattr(state, name)[:made].copy() for name in self._of_groups},
         }
 
     def _load(self, snapshot: Snapshot) -> None:
@@ -126,10 +145,9 @@ class Sampler:
             _take_over(name, snapshot[name], getattr(self.state, name)[: len(snapshot[name])])
         for name in self.of_all:
             _take_over(name, snapshot[name], getattr(self.state, name))
-        if self.grouped:
-            for name in OF_GROUPS:
-                saved = snapshot[name]
-                _take_over(name, saved, getattr(self.state, name)[: len(saved)])
+        for name in self._of_groups:
+            saved = snapshot[name]
+            _take_over(name, saved, getattr(self.state, name)[: len(saved)])
         list_nodes(self.state)
         self.words = snapshot["words"].copy()
         self.effort = Effort.restored(snapshot.get("effort"), self.size)
@@ -172,16 +190,19 @@ class Sampler:
             model.less_discount,
         )
 
-    def _learned_of_groups(self) -> tuple[bool, float]:
+    def _learned_of_groups(self) -> tuple[bool, float, bool]:
         """Return what `franchise_move` asks for besides that."""
         groups = self.model.groups
         assert groups is not None
-        return groups.concentration is None, groups.scale
+        return groups.concentration is None, groups.scale, groups.kinship is None
 
     def _fix_gamma(self) -> None:
-        """Let γ be what it is fixed at, if it is."""
-        if self.model.groups is not None and self.model.groups.concentration is not None:
-            self.state.gamma[0] = self.model.groups.concentration
+        """Let γ and κ be what they are fixed at, if they are."""
+        groups = self.model.groups
+        if groups is not None and groups.concentration is not None:
+            self.state.gamma[0] = groups.concentration
+        if groups is not None and groups.kinship is not None:
+            self.state.kappa[0] = groups.kinship
 
     def _seat_groups(self) -> None:
         """Let the data of groups be where a tree that was loaded has them, if there are groups."""

@@ -119,7 +119,12 @@ def empty_state(data: FloatArray, model: Model) -> State:
         bound=np.empty((5, n_data + SPARE)),
         reach=np.empty((depth, coordinates, 2)),
         work=np.empty((2, n_columns)),
-        **group_arrays(room, depth, None if model.groups is None else model.groups.of_row),
+        **group_arrays(
+            room,
+            depth,
+            None if model.groups is None else model.groups.of_row,
+            None if model.groups is None else model.groups.line,
+        ),
     )
     for link in ("parent", "first_child", "next_sibling", "previous_sibling"):
         state.nodes[link] = NULL

@@ -57,7 +57,7 @@ def predictives(
     """Yield the predictive distribution of every draw; each is valid until the next.
 
     Draws that have kept the sums of their leaves need no data. If the data belong to groups, it is
-    that of the next row of a group, by default a new one.
+    that of the next row of a group, by default a new one; see `Groups.asked`.
     """
     if draws and "sums_n" in draws[0].parameters:
         yield from _from_sums(draws, model, group)
@@ -77,7 +77,7 @@ def predictives(
             model.less_discount,
         )
         if model.groups is not None:
-            load_groups(state, draw.parameters, group)
+            load_groups(state, draw.parameters, *model.groups.asked(group))
         yield ColumnsPredictive(state, data, _seed(draw))
 
 

@@ -17,6 +17,7 @@ from sticktree.engine.common.group_moves import (
     count_places,
     hang_shares,
     keep_shares,
+    shares_room,
     weigh_places,
 )
 from sticktree.engine.common.groups import add_group, is_grouped
@@ -100,7 +101,7 @@ def set_group_weights(
     ``cut`` is the present place, ``shares`` its shares by level. Return the shares of all places.
     """
     ceiling = state.nodes[top].level
-    parts = np.empty((state.sizes[ALIVE], 2))
+    parts = shares_room(state, state.sizes[ALIVE])
     weigh_places(state, top, ceiling, cut, state.nodes[cut].level, shares, weights, parts, rng)
     # They come one after the other; each is to stand at the place of its node.
     place = count_places(state, ceiling)
@@ -108,7 +109,7 @@ def set_group_weights(
         if state.nodes[state.order[k]].level < ceiling:
             place -= 1
             weights[k] = weights[place]
-            parts[k, 0], parts[k, 1] = parts[place, 0], parts[place, 1]
+            parts[k] = parts[place]
     return parts
 
 
@@ -118,7 +119,7 @@ def hang_parts(state: State, top: int, at: int, shares: FloatArray, parts: Float
     k, level = 0, state.nodes[at].level
     while state.order[k] != at:
         k += 1
-    shares[level, 0], shares[level, 1] = parts[k, 0], parts[k, 1]
+    shares[level] = parts[k]
     hang_shares(state, top, at, state.nodes[top].level, shares)
 
 

@@ -14,13 +14,14 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.group_moves import (
-    log_beta_density,
-    log_group_split,
-    shares_of_halves,
+    give_leaf_sticks,
+    join_leaf_sticks,
+    leaf_sticks,
+    log_leaf_split,
 )
-from sticktree.engine.common.groups import LEAST, is_grouped
+from sticktree.engine.common.groups import is_grouped
 from sticktree.engine.common.links import DISCOUNT, Index, link, list_nodes, unlink
-from sticktree.engine.common.random import RandomState, integer, share_of_two, uniform
+from sticktree.engine.common.random import RandomState, integer, uniform
 from sticktree.engine.common.seating import choose_half, log_split
 from sticktree.engine.own.leaves import (
     add_sums,
@@ -72,15 +73,11 @@ def split_merge(state: State, rng: RandomState) -> int:
         clear(state, halves + k)
     room = math.inf
     seated = np.zeros((2, state.seated.shape[1]), dtype=np.int64)  # the groups of each half
-    stick, share, left = 1.0, 0.5, 0.5
-    if is_grouped(state):
-        stick = state.stick[first, level]
+    sticks = leaf_sticks(state, first, second, node)
     if merging:
         if is_grouped(state):
-            other = state.stick[second, level]
-            stick, share, left = stick + other, stick / (stick + other), other / (stick + other)
             seated[0], seated[1] = state.seated[first], state.seated[second]
-            log_prior = _log_group_prior(state, node, n_siblings - 1, stick, share, left, seated)
+            log_prior = log_leaf_split(state, n_siblings - 1, sticks, seated, False, rng)
             seated[:] = 0
         else:
             first_n, second_n = float(state.nodes[first].n), float(state.nodes[second].n)
@@ -114,7 +111,7 @@ def split_merge(state: State, rng: RandomState) -> int:
         forced = merging and scan == SCANS
         log_proposal = _scan(
             state, halves, members, side, target, forced, n, seated,
-            0.5 * state.gamma[0] * stick, room, rng,
+            0.5 * state.gamma[0] * sticks.stick[0], room, rng,
         )  # fmt: skip
     if merging:
         if room + log_proposal <= 0.0:
@@ -122,10 +119,7 @@ def split_merge(state: State, rng: RandomState) -> int:
         _join(state, first, second)
         return 1
     if is_grouped(state):
-        a, b = shares_of_halves(state, stick, seated)
-        share, left = share_of_two(a, b, rng)
-        share, left = max(share, LEAST), max(left, LEAST)
-        log_prior = _log_group_prior(state, node, n_siblings, stick, share, left, seated)
+        log_prior = log_leaf_split(state, n_siblings, sticks, seated, True, rng)
     else:
         log_prior = log_split(alpha, d, n_siblings, n[0], n[1])
     log_ratio = (
@@ -140,26 +134,8 @@ def split_merge(state: State, rng: RandomState) -> int:
     new = _break(state, first, halves, members, side, j)
     if is_grouped(state):
         state.seated[first], state.seated[new] = seated[0], seated[1]
-        state.stick[first, level], state.stick[new, level] = share * stick, left * stick
+        give_leaf_sticks(state, first, new, sticks)
     return 1
-
-
-@linked
-def _log_group_prior(
-    state: State,
-    node: int,
-    n_siblings: int,
-    stick: float,
-    share: float,
-    left: float,
-    seated: Index,
-) -> float:
-    """Return the log ratio of p(tree, β) of a split, over the proposal of the share."""
-    level = state.nodes[node].level
-    a, b = shares_of_halves(state, stick, seated)
-    rest = state.rest[node, level]
-    value = log_group_split(state, level, n_siblings, rest, stick, share, left, seated)
-    return value - log_beta_density(share, left, a, b)
 
 
 @linked
@@ -267,9 +243,8 @@ def _join(state: State, first: int, second: int) -> None:
         sit(state, i, first)
     state.nodes[first].n += state.nodes[second].n
     if is_grouped(state):
-        level = state.levels.size - 2
         state.seated[first] += state.seated[second]
-        state.stick[first, level] += state.stick[second, level]
+        join_leaf_sticks(state, first, second)
     unlink(state, second)
     give_up(state, second)
     list_nodes(state)

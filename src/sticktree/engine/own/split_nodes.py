@@ -20,6 +20,7 @@ from sticktree.engine.common.group_nodes import (
     groups_of_halves,
     log_node_split,
     put_groups,
+    put_parents,
     share_rest,
     sticks_of,
 )
@@ -330,6 +331,7 @@ def give_sticks(
         state.stick[node, level - 1] = sticks.above[0] * whole
         state.rest[node, level] = rest / whole
         state.stick[members[t], level] = sticks.item[t] / whole
+        put_parents(state, node, members[t], t, level, half, merging, sticks)
 
 
 @linked

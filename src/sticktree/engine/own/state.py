@@ -111,3 +111,10 @@ class State(Addressed):
     rest: FloatArray  # (M, L) what is left of them
     gamma: FloatArray  # (1,) γ
     present: Index  # (1,) the group of the datum at hand, or NULL if there are no groups
+    # groups that are parents, P of them or none; see common/parents.py
+    theta: FloatArray  # (M, L, P) logs of their sticks
+    theta_rest: FloatArray  # (M, L, P) logs of what is left of them
+    above: Index  # (J + 1,) by whose sticks each group goes
+    direct: Index  # (J + 1,) 1 if these are its own
+    elder: Index  # (P,) the parent of each
+    kappa: FloatArray  # (1,) κ

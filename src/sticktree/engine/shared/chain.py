@@ -65,6 +65,7 @@ class Chain(SharedNoise):
             model.noise,
             model.less_discount,
             group=None if model.groups is None else model.groups.of_row,
+            line=None if model.groups is None else model.groups.line,
         )
         tree = start.tree.compressed()
         load_tree(self.state, tree.parent, tree.level, tree.leaf)
@@ -117,7 +118,10 @@ class Chain(SharedNoise):
         chain._load_noise(snapshot)
         ones = np.ones(model.depth + 1)
         group = None if model.groups is None else model.groups.of_row
-        chain.state = empty_state(chain.raw, ones[1:], ones, 1.0, 0.0, model.noise, group=group)
+        line = None if model.groups is None else model.groups.line
+        chain.state = empty_state(
+            chain.raw, ones[1:], ones, 1.0, 0.0, model.noise, group=group, line=line
+        )
         chain.state.leaves[: snapshot["leaves"].size] = snapshot["leaves"]
         chain._load(snapshot)
         chain._whiten()

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.groups import is_grouped, opening_at, seats, taking
 from sticktree.engine.common.links import ALIVE, DISCOUNT, LEAVES, MADE, ROOT, Index
+from sticktree.engine.common.parents import has_parents, is_direct, log_sum, pull
 from sticktree.engine.shared.factor import log_volume
 from sticktree.engine.shared.messages import edge_variance
 from sticktree.engine.shared.seats import greet
@@ -286,10 +287,35 @@ def _leave_out(
 def _log_without(state: State, node: int, level: int) -> float:
     """Return the change of the log weight of the way to a node, without the datum at hand there."""
     if is_grouped(state):
+        if is_direct(state, state.present[0]):
+            return 0.0
         weight = taking(state, node, level)
         return math.log((weight - 1.0) / weight)
     n, d = state.nodes[node].n, state.scalars[DISCOUNT]
     return math.log((n - 1.0 - d) / (n - d))
+
+
+@linked
+def _log_seats_without(state: State, node: int, level: int) -> float:
+    """Return the change of the log number of seats at a point, without the datum at hand there."""
+    if is_direct(state, state.present[0]):
+        return 0.0
+    return math.log(1.0 - 1.0 / seats(state, node, level))
+
+
+@linked
+def _log_given_back(state: State, node: int, leaf: int) -> float:
+    """Return the change of the log weight of new branches where a leaf gives its stick back."""
+    level = state.nodes[node].level
+    rest, stick = state.rest[node, level], state.stick[leaf, level]
+    if not has_parents(state):
+        return math.log((rest + stick) / rest)
+    j, own, both = state.present[0], 0.0, 0.0
+    p = state.above[j]
+    if p != NULL:
+        own = state.theta_rest[node, level, p]
+        both = log_sum(own, state.theta[leaf, level, p])
+    return math.log(pull(state, j, rest + stick, both) / pull(state, j, rest, own))
 
 
 @linked
@@ -346,7 +372,7 @@ def _prepare(state: State, mixture: Mixture, leaf: int, lack: float, space: Spac
             length = edge_variance(state, node)
             for j in range(top + 1, level):
                 if on_path:
-                    change -= math.log(1.0 - 1.0 / seats(state, node, j))
+                    change -= _log_seats_without(state, node, j)
                 below = (state.levels[level].reach - state.levels[j].reach) / length
                 space.base[k] = space.log_weight[k] + change
                 space.pull[k] = (
@@ -360,11 +386,10 @@ def _prepare(state: State, mixture: Mixture, leaf: int, lack: float, space: Spac
             k += 1
             continue
         if on_path and level < depth:
-            change -= math.log(1.0 - 1.0 / seats(state, node, level))
+            change -= _log_seats_without(state, node, level)
         space.change[node] = change
         if node == fork and is_grouped(state):
-            rest = state.rest[node, level]
-            change += math.log((rest + state.stick[leaf, level]) / rest)
+            change += _log_given_back(state, node, leaf)
         elif node == fork:
             alpha, children = state.levels[level].alpha, state.nodes[node].n_children
             change += math.log((alpha + d * (children - 1)) / (alpha + d * children))

@@ -51,7 +51,7 @@ def predictives(
     """Yield the predictive distribution of every draw, given the data it was learned from.
 
     Draws that have kept the sums of their leaves need no data. If the data belong to groups, it is
-    that of the next row of a group, by default a new one.
+    that of the next row of a group, by default a new one; see `Groups.asked`.
     """
     if draws and "sums_n" in draws[0].parameters:
         yield from _from_sums(draws, model, group)
@@ -59,7 +59,8 @@ def predictives(
     zeros = np.zeros_like(data)
     of_row = None if model.groups is None else model.groups.of_row
     scales = np.ones(model.depth + 1)
-    state = empty_state(zeros, model.shape, scales, 1.0, 0.0, model.noise, group=of_row)
+    line = None if model.groups is None else model.groups.line
+    state = empty_state(zeros, model.shape, scales, 1.0, 0.0, model.noise, group=of_row, line=line)
     missing = np.isnan(data)
     for draw in draws:
         completed = data
@@ -76,8 +77,8 @@ def predictives(
             draw.parameters["scales"],
             model.less_discount,
         )
-        if of_row is not None:
-            load_groups(state, draw.parameters, group)
+        if model.groups is not None:
+            load_groups(state, draw.parameters, *model.groups.asked(group))
             settle(state)
         yield SharedPredictive(predictive_mixture(state), factor, state, missing)
 

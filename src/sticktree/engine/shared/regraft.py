@@ -18,6 +18,7 @@ from sticktree.engine.common.group_moves import (
     count_places,
     hang_shares,
     keep_shares,
+    shares_room,
     weigh_places,
 )
 from sticktree.engine.common.groups import is_grouped, top_of
@@ -113,7 +114,7 @@ def _choose_place(
         x[e] = state.weighted[top, e] * own
         state.shift[e] = 0.0
     weights = np.empty(count_places(state, ceiling))
-    shares = np.empty((weights.size if is_grouped(state) else 0, 2))
+    shares = shares_room(state, weights.size if is_grouped(state) else 0)
     if is_grouped(state):
         weigh_places(state, top, ceiling, here, here_level, chain, weights, shares, rng)
     else:
@@ -130,8 +131,7 @@ def _choose_place(
                 best, chosen, chosen_level, chosen_place = value, node, j, place
             place += 1
     if is_grouped(state):
-        chain[chosen_level, 0] = shares[chosen_place, 0]
-        chain[chosen_level, 1] = shares[chosen_place, 1]
+        chain[chosen_level] = shares[chosen_place]
     return chosen, chosen_level
 
 

@@ -197,11 +197,12 @@ def grouped_concentration_move(
     less_discount: bool,
     learn_gamma: bool,
     gamma_scale: float,
+    learn_kinship: bool = False,
 ) -> None:
-    """Redraw c, d, γ and the shared sticks, and bring the seats up to date."""
+    """Redraw c, d, γ, κ and the sticks that are kept, and bring the seats up to date."""
     franchise_move(
         state, rng, learn_factor, factor_prior, learn_discount, discount_prior, less_discount,
-        learn_gamma, gamma_scale,
+        learn_gamma, gamma_scale, learn_kinship,
     )  # fmt: skip
     for k in range(state.sizes[ALIVE] - 1, -1, -1):
         refresh(state, state.order[k])

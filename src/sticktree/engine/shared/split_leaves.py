@@ -17,13 +17,14 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.group_moves import (
-    log_beta_density,
-    log_group_split,
-    shares_of_halves,
+    give_leaf_sticks,
+    join_leaf_sticks,
+    leaf_sticks,
+    log_leaf_split,
 )
-from sticktree.engine.common.groups import LEAST, add_group, is_grouped
+from sticktree.engine.common.groups import add_group, is_grouped
 from sticktree.engine.common.links import DISCOUNT, LEAVES, Index, add_data
-from sticktree.engine.common.random import RandomState, integer, share_of_two, uniform
+from sticktree.engine.common.random import RandomState, integer, uniform
 from sticktree.engine.common.seating import choose_half, log_split
 from sticktree.engine.shared.messages import count_siblings, look_outside
 from sticktree.engine.shared.seats import settle
@@ -92,7 +93,9 @@ def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> in
     side = np.empty(n_members, dtype=np.int64)
     n = np.ones(2)
     seated = np.zeros((2, state.seated.shape[1]), dtype=np.int64)  # the groups of each half
-    stick, rest, share, left = _sticks_of(state, first, second)
+    parent = state.nodes[first].parent
+    top = parent if state.nodes[parent].level == depth - 1 else first
+    sticks = leaf_sticks(state, first, second, top)
     if is_grouped(state):
         seated[0, state.group[i]] += 1
         seated[1, state.group[j]] += 1
@@ -111,7 +114,7 @@ def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> in
         last = scan == SCANS
         log_proposal = _scan(
             state, members, side, target, merging and last, last, n, total, mean, by_size,
-            seated, 0.5 * state.gamma[0] * stick, rng,
+            seated, 0.5 * state.gamma[0] * sticks.stick[0], rng,
         )  # fmt: skip
 
     both = np.empty(dimension)
@@ -119,12 +122,7 @@ def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> in
         both[e] = total[0, e] + total[1, e]
     n_before = n_siblings - 1 if merging else n_siblings
     if is_grouped(state):
-        a, b = shares_of_halves(state, stick, seated)
-        if not merging:
-            share, left = share_of_two(a, b, rng)
-            share, left = max(share, LEAST), max(left, LEAST)
-        log_prior = log_group_split(state, depth - 1, n_before, rest, stick, share, left, seated)
-        log_prior -= log_beta_density(share, left, a, b)
+        log_prior = log_leaf_split(state, n_before, sticks, seated, not merging, rng)
     else:
         log_prior = log_split(alpha, d, n_before, n[0], n[1])
     log_ratio = (
@@ -140,25 +138,9 @@ def split_merge(state: State, rows: Index, start: Index, rng: RandomState) -> in
     else:
         new = _split(state, first, members, side, j)
         if is_grouped(state):
-            state.stick[first, depth - 1] = share * stick
-            state.stick[new, depth - 1] = left * stick
+            give_leaf_sticks(state, first, new, sticks)
     settle(state)
     return 1
-
-
-@linked
-def _sticks_of(state: State, first: int, second: int) -> tuple[float, float, float, float]:
-    """Return the stick of a leaf or of two siblings, what is left beside, and their shares."""
-    if not is_grouped(state):
-        return 1.0, 0.0, 0.5, 0.5
-    level = state.levels.size - 2
-    parent = state.nodes[first].parent
-    rest = state.rest[parent if state.nodes[parent].level == level else first, level]
-    stick = state.stick[first, level]
-    if first == second:
-        return stick, rest, 0.5, 0.5
-    both = stick + state.stick[second, level]
-    return both, rest, stick / both, state.stick[second, level] / both
 
 
 @linked
@@ -346,9 +328,7 @@ def _merge(state: State, leaf: int, other: int, members: Index, j: int) -> None:
         state.total[leaf, d] += state.total[other, d]
     n = state.nodes[other].n
     if is_grouped(state):  # the stick goes to the leaf, not to what is left
-        level = state.levels.size - 2
-        state.stick[leaf, level] += state.stick[other, level]
-        state.stick[other, level] = 0.0
+        join_leaf_sticks(state, leaf, other)
     detach(state, other)
     add_data(state, leaf, n)
     if is_grouped(state):

@@ -17,7 +17,13 @@ import numpy as np
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.group_moves import log_seats_of_half
-from sticktree.engine.common.group_nodes import NodeSticks, log_node_split, share_rest, sticks_of
+from sticktree.engine.common.group_nodes import (
+    NodeSticks,
+    log_node_split,
+    put_parents,
+    share_rest,
+    sticks_of,
+)
 from sticktree.engine.common.groups import is_grouped
 from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, Index
 from sticktree.engine.common.random import RandomState, integer, uniform
@@ -151,17 +157,21 @@ def _give_sticks(
     """Give all items, their nodes and the point above these the sticks that they have now."""
     top = _point(state, members[0], level - 1)
     state.rest[top, level - 1] = sticks.above[1]
+    for p in range(state.elder.size):
+        state.theta_rest[top, level - 1, p] = sticks.parents_above[1, p]
     for t in range(members.size):
         node = _point(state, members[t], level)
         if merging:
             state.stick[node, level - 1] = sticks.above[0]
             state.rest[node, level] = sticks.rest[0]
             state.stick[members[t], level] = sticks.item[t]
+            put_parents(state, node, members[t], t, level, 0, merging, sticks)
         else:
             half = side[t]
             state.stick[node, level - 1] = sticks.above[0] * sticks.share[half]
             state.rest[node, level] = sticks.rest[1 + half] / sticks.share[half]
             state.stick[members[t], level] = sticks.item[t] / sticks.share[half]
+            put_parents(state, node, members[t], t, level, half, merging, sticks)
 
 
 @linked

@@ -42,6 +42,7 @@ from sticktree.engine.common.links import (
     unlink,
 )
 from sticktree.jit import inlined, jit, linked
+from sticktree.model import Line
 from sticktree.tree.arrays import NULL
 
 # Places in `State.scalars` after c and d: the noise r in units of Σ, how far a centre may be off.
@@ -117,6 +118,13 @@ class State(Addressed):
     rest: FloatArray  # (M, L) what is left of them
     gamma: FloatArray  # (1,) γ
     present: Index  # (1,) the group of the datum at hand, or NULL if there are no groups
+    # groups that are parents, P of them or none; see common/parents.py
+    theta: FloatArray  # (M, L, P) logs of their sticks
+    theta_rest: FloatArray  # (M, L, P) logs of what is left of them
+    above: Index  # (J + 1,) by whose sticks each group goes
+    direct: Index  # (J + 1,) 1 if these are its own
+    elder: Index  # (P,) the parent of each
+    kappa: FloatArray  # (1,) κ
 
 
 @inlined
@@ -148,6 +156,7 @@ def empty_state(
     noise: float,
     less_discount: bool = False,
     group: Index | IntArray | None = None,
+    line: Line | None = None,
 ) -> State:
     """Return a state with all data out of the tree."""
     n_data, dimension = data.shape
@@ -170,7 +179,7 @@ def empty_state(
         saved=np.empty(len(shape) + 1, dtype=NODE),
         distance=np.empty(n_data + 1),
         near=np.empty(n_data + 1, dtype=NEAR),
-        **group_arrays(room, len(shape), group),
+        **group_arrays(room, len(shape), group, line),
     )
     root = state.nodes[ROOT : ROOT + 1]
     root.fill(0)
