@@ -57,10 +57,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         scale_cost.scale_cost,
         clusters.clusters_scores,
         clusters.clusters_scale,
-        wide.wide_classes,
-        wide.wide_digits,
-        wide.wide_time,
-        wide.wide_density,
+        *wide.PARTS,
     )
 }
 GROUPS = (
@@ -72,12 +69,19 @@ GROUPS = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    width = max(map(len, PARTS))
+    about = [f"  {name:{width}}  {_first_line(part)}" for name, part in PARTS.items()]
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        epilog="\n".join(["parts:", *about]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "parts",
         nargs="*",
-        help=f"any of {', '.join(PARTS)}; {' and '.join(GROUPS)} are all that begin so, none is "
-        "all others",
+        metavar="part",
+        help=f"any of those below; {', '.join(GROUPS)} are all that begin so, none is all others",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all runs")
     options = parser.parse_args()
@@ -88,6 +92,10 @@ def main() -> int:
     print(HEADER, flush=True)
     fine = [print_rows(part, options.quick) for part in asked_for(options.parts)]
     return 0 if all(fine) else 1
+
+
+def _first_line(part: Callable[[bool], Iterator[Row]]) -> str:
+    return (part.__doc__ or "").partition("\n")[0]
 
 
 def asked_for(names: list[str]) -> list[str]:
