@@ -11,6 +11,7 @@ from dataclasses import replace
 from benchmarks import (
     clusters,
     engine,
+    group_answers,
     groups,
     mixing,
     scale_chunks,
@@ -36,6 +37,8 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         engine.growth,
         groups.groups,
         groups.groups_of_many,
+        group_answers.group_answers,
+        group_answers.group_penguins,
         start.memory,
         start.compiling,
         mixing.mixing,
@@ -54,26 +57,31 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         scale_cost.scale_cost,
         clusters.clusters_scores,
         clusters.clusters_scale,
-        wide.wide_classes,
-        wide.wide_digits,
-        wide.wide_time,
-        wide.wide_density,
+        *wide.PARTS,
     )
 }
 GROUPS = (
     "scale",
+    "group",
     "clusters",
     "wide",
 )  # of parts that begin so; they take long, and run when asked for
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    width = max(map(len, PARTS))
+    about = [f"  {name:{width}}  {_first_line(part)}" for name, part in PARTS.items()]
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        epilog="\n".join(["parts:", *about]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument(
         "parts",
         nargs="*",
-        help=f"any of {', '.join(PARTS)}; {' and '.join(GROUPS)} are all that begin so, none is "
-        "all others",
+        metavar="part",
+        help=f"any of those below; {', '.join(GROUPS)} are all that begin so, none is all others",
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all runs")
     options = parser.parse_args()
@@ -84,6 +92,10 @@ def main() -> int:
     print(HEADER, flush=True)
     fine = [print_rows(part, options.quick) for part in asked_for(options.parts)]
     return 0 if all(fine) else 1
+
+
+def _first_line(part: Callable[[bool], Iterator[Row]]) -> str:
+    return (part.__doc__ or "").partition("\n")[0]
 
 
 def asked_for(names: list[str]) -> list[str]:

@@ -1,25 +1,21 @@
-"""Wide tables: clusters beside peers, the time to an answer, and densities of rows held out.
+"""Wide tables: clusters beside peers, the time and memory that an answer takes.
 
-An older checkout that the variable STICKTREE_BEFORE names is measured beside this one where only a
-difference tells something. Fits have their defaults; one that takes several times as long as it may
-is ended, so that the table comes to an end.
+Fits have their defaults; one that takes several times as long as it may is ended, so that the table
+comes to an end. Every part is made to take three minutes at most on two free cores, but for
+densities of ten splits (`wide_density.py`).
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
-from threadpoolctl import threadpool_limits
 
-from benchmarks.data import data_folder
 from benchmarks.measure import (
     Row,
     Target,
@@ -30,121 +26,135 @@ from benchmarks.measure import (
     skipped,
     verdict,
 )
-from benchmarks.wide_data import Answer, Wide, among_factors, peers, plain_classes, timed
+from benchmarks.wide_data import (
+    Answer,
+    Wide,
+    among_factors,
+    gene_tables,
+    peers,
+    plain_classes,
+    timed,
+)
+from benchmarks.wide_density import SETS, SHORT, held_out, rates
 from sticktree import DFPMixture
 from sticktree.checks import FloatArray
-from sticktree.datasets import MissingDataError
 
-BEFORE = "STICKTREE_BEFORE"
 PATIENCE = 3.0  # times the limit, after which a fit is ended
 SEEDS = range(6)
-N_SPLITS = 10
-SHORT: dict[str, Any] = {"n_chains": 2, "n_warmup": 10, "n_draws": 10}
-
-
-class Held(NamedTuple):
-    """A set whose rows are held out in turn."""
-
-    dataset: str
-    preparation: Literal["raw", "standardised"]
-    dequantised: bool  # repeated values are spread over their last digit: they would be spikes
-    ahead: bool  # of the older checkout, not only as good
-
-
-SETS = {
-    "CCLE": Held("ccle", "raw", True, True),
-    "CCLE with gaps": Held("ccle_activity", "raw", True, True),
-    "Glass": Held("glass", "standardised", True, True),
-    "digits": Held("digits", "raw", False, False),
-    "R15": Held("r15", "standardised", False, False),
-    "Aggregation": Held("aggregation", "standardised", False, False),
-}
 
 
 # ---- clusters ------------------------------------------------------------------------------------
 
 
-def wide_classes(quick: bool = False) -> Iterator[Row]:
-    """Yield adjusted Rand indices on made-up tables with classes, and clusters where none are."""
+def wide_plain(quick: bool = False) -> Iterator[Row]:
+    """Three classes in 20 of 200 columns, 100 rows."""
     warm_up()
     small = plain_classes(40, 60, 10) if quick else plain_classes()
-    yield from beside_peers(
-        "3 classes in some columns", [small], Target(0.98, at_least=True), quick
-    )
+    aims = Target(0.98, at_least=True), Target(5.0, "s")
+    yield from beside_peers("3 classes in some columns", [small], aims[0], quick, aims[1])
+
+
+def wide_factors(quick: bool = False) -> Iterator[Row]:
+    """Classes below factors that all columns share, 300×2,000, six seeds."""
+    warm_up()
     seeds = SEEDS[:1] if quick else SEEDS
     size = (60, 80, 20, 2, 3) if quick else (300, 2_000, 40, 5, 5)
     several = [among_factors(*size, seed=seed) for seed in seeds]
     yield from beside_peers("classes among factors", several, Target(0.97, at_least=True), quick)
-    noise = among_factors(*((60, 80) if quick else (200, 500)), n_classes=1)
-    found = ours(noise.data, 60.0, quick)
+
+
+def wide_noise(quick: bool = False) -> Iterator[Row]:
+    """Factors and noise alone: one cluster, whatever the seed."""
+    warm_up()
+    tables = [
+        among_factors(*((60, 80) if quick else (200, 500)), n_classes=1, seed=seed)
+        for seed in SEEDS[: 1 if quick else 3]
+    ]
+    found = [ours(noise.data, 60.0, quick)[0] for noise in tables]
+    seconds = float(np.mean([answer.seconds for answer in found]))
+    counts = [answer.n_clusters for answer in found]
     yield Row(
-        f"clusters of factors and noise alone, {noise.size}",
-        f"k = {found.n_clusters} ({duration(found.seconds)})",
+        f"clusters of factors and noise alone, {tables[0].size}",
+        f"k = {', '.join(map(str, counts))} ({duration(seconds)})",
         target="k = 1",
-        verdict=verdict(found.n_clusters == 1),
+        verdict=verdict(set(counts) == {1}),
     )
 
 
-def beside_peers(
-    what: str, tables: list[Wide], target: Target, quick: bool, limit: Target | None = None
-) -> Iterator[Row]:
-    """Yield the mean index of ours with its own number of clusters, then that of every peer.
+def wide_genes(quick: bool = False) -> Iterator[Row]:
+    """Gene expression of tumours: NCI60 and Khan's, of the package ISLP, if it is there."""
+    tables = gene_tables()
+    if not tables:
+        yield skipped("gene expression of tumours", "pip install --no-deps ISLP has the tables")
+        return
+    warm_up()
+    for name, wide in tables.items():
+        yield from beside_peers(name, [wide], None, quick)
 
-    With a limit, there is a row for the time that a fit takes.
+
+def beside_peers(
+    what: str, tables: list[Wide], target: Target | None, quick: bool, limit: Target | None = None
+) -> Iterator[Row]:
+    """Yield the mean index of ours, the number of clusters its own and given, and of every peer.
+
+    With a limit, there is a row for the time that a fit takes. Without a target nothing is judged.
     """
     answers: dict[tuple[str, bool], list[tuple[float, Answer]]] = {}
-    patience = 60.0 if limit is None else limit.limit
+    patience = 60.0 if limit is None else max(limit.limit, 60.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for wide in tables:
-            found = [("ours", True, ours(wide.data, patience, quick)), *peers(wide)]
-            for name, own, answer in found:
+            answer, mixture = ours(wide.data, patience, quick)
+            given = timed(partial(mixture.cluster, wide.n_classes))
+            scores = mixture.factor_scores_ if mixture.n_factors_ else None
+            mine = [("ours", True, answer), ("ours", False, given)]
+            for name, own, answer in [*mine, *peers(wide, scores)]:
                 place = answers.setdefault((name, own), [])
                 place.append((answer.agreement(wide.classes), answer))
     label = f"adjusted Rand index, {what}, {tables[0].size}"
     label += f", mean of {len(tables)} seeds" if len(tables) > 1 else ""
-    (_, own), *others = answers
-    mine = answers["ours", own]
-    score = float(np.mean([index for index, _ in mine]))
-    counts = ", ".join(str(answer.n_clusters) for _, answer in mine)
-    seconds = float(np.mean([answer.seconds for _, answer in mine]))
+    score = {own: float(np.mean([a for a, _ in answers["ours", own]])) for own in (True, False)}
+    counts = ", ".join(str(answer.n_clusters) for _, answer in answers["ours", True])
+    seconds = float(np.mean([answer.seconds for _, answer in answers["ours", True]]))
     truth = tables[0].n_classes
     yield Row(
         f"{label}, k by itself",
-        f"{score:.3f}, k = {counts} of {truth} ({duration(seconds)})",
-        target=str(target),
-        verdict=verdict(target.met(score)),
+        f"{score[True]:.3f}, k = {counts} of {truth} ({duration(seconds)})",
+        target="" if target is None else str(target),
+        verdict="" if target is None else verdict(target.met(score[True])),
     )
     if limit is not None:
         said = f"seconds to clusters, {what}, {tables[0].size} ({machine_load()})"
         yield Row(said, duration(seconds), "", "", str(limit), verdict(limit.met(seconds)))
-    for name, own in others:
+    for name, own in answers:
+        if name == "ours":
+            continue
         theirs = float(np.mean([index for index, _ in answers[name, own]]))
         taken = float(np.mean([answer.seconds for _, answer in answers[name, own]]))
-        given = "k by itself" if own else "k given"
-        # Ours finds the number itself: only peers that do so too are to be beaten.
+        with_k = "k by itself" if own else "k given"
+        # To be beaten are peers that find the number themselves.
+        judged = own and target is not None
         yield Row(
-            f"… beside {name}, {given}",
-            f"{score:.3f}",
+            f"… beside {name}, {with_k}",
+            f"{score[own]:.3f}",
             f"{theirs:.3f} ({duration(taken)})",
-            f"{score - theirs:+.3f}",
-            "≥ 0" if own else "",
-            verdict(score >= theirs) if own else "",
+            f"{score[own] - theirs:+.3f}",
+            "≥ 0" if judged else "",
+            verdict(score[own] >= theirs) if judged else "",
         )
 
 
-def ours(data: FloatArray, limit: float, quick: bool, **parameters: Any) -> Answer:
-    """Return the clusters of a fit with its defaults, ended some time after the limit."""
+def ours(data: FloatArray, limit: float, quick: bool) -> tuple[Answer, Any]:
+    """Return the clusters of a fit with its defaults, ended some time after the limit, and it."""
     mixture: Any = DFPMixture(
         random_state=0,
         progress=False,
         max_time=PATIENCE * limit,
         **(SHORT if quick else {}),
-        **parameters,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return timed(lambda: mixture.fit(data).labels_)
+        return timed(lambda: mixture.fit(data).labels_), mixture
 
 
 def warm_up() -> None:
@@ -154,7 +164,7 @@ def warm_up() -> None:
 
 
 def wide_digits(quick: bool = False) -> Iterator[Row]:
-    """Yield how well clusters of handwritten digits agree with these, k given and by itself."""
+    """Handwritten digits, 1,797×64: k given and by itself."""
     digits = load_digits()
     some = slice(0, 150 if quick else None)
     wide = Wide(np.asarray(digits.data[some]), digits.target[some])
@@ -184,121 +194,85 @@ def wide_digits(quick: bool = False) -> Iterator[Row]:
 
 # ---- time and memory -----------------------------------------------------------------------------
 
-SIZES = {
+Fit = tuple[tuple[int, ...], Target, Target | None]
+SIZES: dict[str, Fit] = {
     "1,000×2,000": ((1_000, 2_000, 40, 5, 8), Target(60, "s"), None),
     "10,000×50": ((10_000, 50, 20, 2, 8), Target(90, "s"), None),
     "100×20,000": ((100, 20_000, 100, 5, 4), Target(120, "s"), Target(2_000, "MB")),
 }
 """Arguments of `among_factors`, and what a fit may take."""
-SMALL = {"60×150": ((60, 150, 20, 2, 3), Target(60, "s"), Target(2_000, "MB"))}
+SMALL: dict[str, Fit] = {"60×150": ((60, 150, 20, 2, 3), Target(60, "s"), Target(2_000, "MB"))}
 
 
-def wide_time(quick: bool = False) -> Iterator[Row]:
-    """Yield seconds by the clock, and memory, of fits with their defaults, in a process each."""
-    for size, (arguments, limit, memory) in (SMALL if quick else SIZES).items():
-        asked = (list(arguments), limit.limit, quick)
-        seconds, megabytes, agreement, k = from_fresh_process("benchmarks.wide", "fitted", *asked)
+def fit_of(size: str, quick: bool = False) -> Iterator[Row]:
+    """Yield seconds by the clock and of processors, and memory, of one fit in its own process."""
+    size = next(iter(SMALL)) if quick else size
+    arguments, limit, memory = (SMALL | SIZES)[size]
+    asked = (list(arguments), limit.limit, quick)
+    found = from_fresh_process("benchmarks.wide", "fitted", *asked)
+    seconds, processor, megabytes, agreement, k = found
+    right = f"k = {k} of {arguments[-1]}, adjusted Rand index {agreement:.2f}"
+    yield Row(
+        f"a finished fit of {size} by the clock ({machine_load()})",
+        f"{duration(seconds)}, {duration(processor)} of processors, {right}",
+        target=str(limit),
+        verdict=verdict(limit.met(seconds)),
+    )
+    if memory is not None:
         yield Row(
-            f"a finished fit of {size} by the clock ({machine_load()})",
-            f"{duration(seconds)}, k = {k} of {arguments[-1]}, adjusted Rand index {agreement:.2f}",
-            target=str(limit),
-            verdict=verdict(limit.met(seconds)),
+            f"memory of a fit of {size}",
+            f"{megabytes:,.0f} MB",
+            target=str(memory),
+            verdict=verdict(memory.met(megabytes)),
         )
-        if memory is not None:
-            yield Row(
-                f"memory of a fit of {size}",
-                f"{megabytes:,.0f} MB",
-                target=str(memory),
-                verdict=verdict(memory.met(megabytes)),
-            )
 
 
-def fitted(arguments: list[int], limit: float, quick: bool) -> tuple[float, float, float, int]:
-    """Return seconds, megabytes, how right the clusters are, and how many, of one fit."""
+def fitted(
+    arguments: list[int], limit: float, quick: bool
+) -> tuple[float, float, float, float, int]:
+    """Return seconds, twice, megabytes, how right clusters are, and how many, of one fit."""
     warm_up()
     wide = among_factors(*arguments)
-    answer = ours(wide.data, limit, quick)
+    start = time.process_time()
+    answer, _ = ours(wide.data, limit, quick)
+    processor = time.process_time() - start
     index = answer.agreement(wide.classes)
-    return answer.seconds, peak_bytes() / 1e6, index, answer.n_clusters
+    return answer.seconds, processor, peak_bytes() / 1e6, index, answer.n_clusters
 
 
-# ---- densities -----------------------------------------------------------------------------------
+# ---- parts ---------------------------------------------------------------------------------------
 
 
-def wide_density(quick: bool = False) -> Iterator[Row]:
-    """Yield log densities of rows held out, over splits, beside those of an older checkout."""
-    what = "log density of a row held out"
-    try:
-        from sticktree_paper.splits import make_split
-    except ImportError:
-        yield skipped(what, "it needs the package in paper/: pip install -e paper")
-        return
-    earlier = os.environ.get(BEFORE)
-    n_splits = 1 if quick else N_SPLITS
-    for name, held in SETS.items():
-        if quick and name != "Glass":
-            continue
-        try:
-            data = _rows(held)
-        except MissingDataError as reason:
-            yield skipped(f"{what}, {name}", reason.hint)
-            continue
-        splits = [make_split(data, held.preparation, split) for split in range(n_splits)]
-        with tempfile.TemporaryDirectory() as folder:
-            path = str(Path(folder, "splits.npz"))
-            arrays: dict[str, Any] = {f"train{k}": one.train for k, one in enumerate(splits)}
-            np.savez(path, **arrays | {f"test{k}": one.test for k, one in enumerate(splits)})
-            start = time.perf_counter()
-            mine = np.array(densities_of(path, n_splits, quick))
-            seconds = time.perf_counter() - start
-            theirs = None if earlier is None else densities_of(path, n_splits, quick, earlier)
-        yield _density_row(
-            f"{what}, {name}, {n_splits} splits", mine, theirs, seconds, ahead=held.ahead
-        )
+def _part(name: str, about: str, run: Callable[[bool], Iterator[Row]]) -> Any:
+    """Return a part of the benchmark under its name."""
+
+    def part(quick: bool = False) -> Iterator[Row]:
+        yield from run(quick)
+
+    part.__name__, part.__doc__ = name, about
+    return part
 
 
-def _density_row(
-    what: str, mine: FloatArray, theirs: list[float] | None, seconds: float, *, ahead: bool
-) -> Row:
-    ours = f"{mine.mean():.3f} ({duration(seconds)})"
-    if theirs is None:
-        return Row(what, ours, verdict=f"{BEFORE} names no checkout to compare with")
-    gain = mine - np.array(theirs)
-    # Splits are paired: a mean that is behind by less than its error is as good.
-    error = gain.std(ddof=1) / np.sqrt(gain.size) if gain.size > 1 else np.inf
-    met = gain.mean() > 0 if ahead else gain.mean() >= -error
-    figure = f"{gain.mean():+.3f} ± {error:.3f}"
-    target = "> 0" if ahead else "≥ 0 within its error"
-    return Row(what, ours, f"before: {np.mean(theirs):.3f}", figure, target, verdict(bool(met)))
+def _plain(name: str) -> str:
+    return name.replace(",", "").replace("×", "x").replace(" with ", "_").lower()
 
 
-def _rows(held: Held) -> FloatArray:
-    """Return the rows of a set, as they are before they are split."""
-    from sticktree import datasets
-    from sticktree_paper.splits import Prepared, rows_of
-
-    folder = data_folder()
-    there = folder if folder is not None and folder.is_dir() else None
-    found = datasets.load(held.dataset, folder=there, download=False)
-    return rows_of(found, Prepared(held.dataset, dequantised=held.dequantised))
-
-
-def densities_of(path: str, n_splits: int, quick: bool, checkout: str | None = None) -> list[float]:
-    """Return mean log densities of test rows, of a checkout or of what is imported here."""
-    environment = {}
-    if checkout is not None:
-        environment["PYTHONPATH"] = str(Path(checkout, "src"))
-        kept = Path(tempfile.gettempdir(), "sticktree-kernels-before")
-        environment["NUMBA_CACHE_DIR"] = str(kept)
-    found = from_fresh_process("benchmarks.wide", "densities", path, n_splits, quick, **environment)
-    return [float(value) for value in found]
-
-
-def densities(path: str, n_splits: int, quick: bool) -> list[float]:
-    """Return the mean log density of the test rows of each split, of fits with their defaults."""
-    found = []
-    with np.load(path) as kept, threadpool_limits(limits=1):
-        for k in range(n_splits):
-            mixture: Any = DFPMixture(random_state=k, progress=False, **(SHORT if quick else {}))
-            found.append(float(mixture.fit(kept[f"train{k}"]).score(kept[f"test{k}"])))
-    return found
+PARTS: list[Callable[[bool], Iterator[Row]]] = [
+    wide_plain,
+    wide_factors,
+    wide_noise,
+    wide_genes,
+    wide_digits,
+    *(
+        _part(f"wide_{_plain(size)}", f"Time and memory of {size}.", partial(fit_of, size))
+        for size in SIZES
+    ),
+    *(
+        _part(f"wide_rates_{_plain(name)}", f"Learned noise rates on {name}.", partial(rates, name))
+        for name in SETS
+    ),
+    *(
+        _part(f"wide_density_{_plain(name)}", f"Rows held out of {name}.", partial(held_out, name))
+        for name in SETS
+    ),
+]

@@ -1,4 +1,4 @@
-"""Wide tables that are made up, each the same for a seed, and what peers say of them."""
+"""Wide tables, made up, each the same for a seed, and real; what peers say of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -74,6 +76,32 @@ def among_factors(
     return Wide(data[:, rng.permutation(n_columns)], classes)
 
 
+def gene_tables() -> dict[str, Wide]:
+    """Return tumours × genes of the package ISLP, which need not be imported; none if it is not.
+
+    Of NCI60 types of cancer with five cell lines or more.
+    """
+    there = find_spec("ISLP")
+    if there is None or there.origin is None:
+        return {}
+    folder = Path(there.origin).parent / "data"
+    lines = np.load(folder / "NCI60data.npy")
+    kinds = np.loadtxt(folder / "NCI60labs.csv", dtype=str, skiprows=1)
+    _, number, count = np.unique(kinds, return_inverse=True, return_counts=True)
+    enough = count[number] >= 5
+    parts = "train", "test"
+    genes = [_numbers(folder / f"Khan_x{part}.csv") for part in parts]
+    tumours = [_numbers(folder / f"Khan_y{part}.csv") for part in parts]
+    return {
+        "NCI60": Wide(np.asarray(lines[enough], dtype=np.float64), number[enough]),
+        "Khan": Wide(np.vstack(genes), np.concatenate(tumours).astype(int).ravel()),
+    }
+
+
+def _numbers(path: Path) -> FloatArray:
+    return np.loadtxt(path, delimiter=",", skiprows=1, ndmin=2)
+
+
 def standardised(data: FloatArray) -> FloatArray:
     """Return columns in standard deviations; one that never changes is 0."""
     spread = data.std(axis=0)
@@ -107,23 +135,28 @@ def timed(run: Callable[[], Labels]) -> Answer:
     return Answer(np.asarray(labels), time.perf_counter() - start)
 
 
-def peers(wide: Wide) -> Iterator[tuple[str, bool, Answer]]:
+def peers(wide: Wide, scores: FloatArray | None = None) -> Iterator[tuple[str, bool, Answer]]:
     """Yield peers by name, whether they find the number of clusters themselves, and what they say.
 
     Ward and k-means are given the number of classes, and are run on the columns as they are and on
     standardised ones: the better, by the classes, stands for both. Noise of HDBSCAN is a cluster of
-    its own, as it has to be somewhere.
+    its own, as it has to be somewhere. Scores of our factors, if there are any, are given to all as
+    well: what is gained there is gained by the factors, not by the tree.
     """
     k, forms = wide.n_classes, (wide.data, standardised(wide.data))
     ward = AgglomerativeClustering(k, linkage="ward")
     yield "Ward", False, better(wide, [timed(partial(ward.fit_predict, x)) for x in forms])
     means = KMeans(k, n_init=10, random_state=0)
     yield "k-means", False, better(wide, [timed(partial(means.fit_predict, x)) for x in forms])
-    axes = on_axes(wide.data)
-    for form in ("tied", "diag"):
-        yield f"GMM {form} by BIC on PCA", True, timed(partial(by_bic, axes, form))
     density = HDBSCAN(min_cluster_size=MIN_CLUSTER_SIZE, copy=True)
-    yield "HDBSCAN on PCA", True, timed(lambda: density.fit_predict(axes))
+    places = {"PCA": on_axes(wide.data)} | ({} if scores is None else {"our scores": scores})
+    for place, rows in places.items():
+        for form in ("tied", "diag"):
+            yield f"GMM {form} by BIC on {place}", True, timed(partial(by_bic, rows, form))
+        yield f"HDBSCAN on {place}", True, timed(partial(density.fit_predict, rows))
+    if scores is not None:
+        yield "Ward on our scores", False, timed(partial(ward.fit_predict, scores))
+        yield "k-means on our scores", False, timed(partial(means.fit_predict, scores))
 
 
 def better(wide: Wide, answers: list[Answer]) -> Answer:

@@ -182,6 +182,7 @@ html_sidebars = {
         "comparison",
         "results/index",
         "results/clusters",
+        "results/wide",
         "changelog",
         "contributing",
         "citation",

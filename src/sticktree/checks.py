@@ -21,6 +21,9 @@ IntArray = npt.NDArray[np.int32]
 SUM_TOLERANCE = 1e-9
 """How far from 1 the sum of a mass sequence may be: rounding, not a mistake."""
 
+FARTHEST = 1e100
+"""Of all numbers that are fitted, in the units of the engine: sums of squares stay numbers."""
+
 
 def check_integer(name: str, value: Any, *, minimum: int) -> int:
     """Return ``value`` as an int, if it is an integer of at least ``minimum``."""
@@ -59,6 +62,25 @@ def check_observed(name: str, table: FloatArray, columns: npt.ArrayLike | None =
             "remove such columns",
             verb="have",
             shown=f"only NaN in column{'s' * (empty.size > 1)} {_first_few(labels)}",
+        )
+
+
+def check_reach(name: str, x: FloatArray, columns: npt.ArrayLike | None = None) -> None:
+    """Raise if rows, in the units of the engine, have numbers whose squares are none."""
+    if not x.size:
+        return
+    largest = np.fmax.reduce(np.abs(x), axis=0)
+    over = np.flatnonzero(largest > FARTHEST)
+    if over.size:
+        k = int(over[0])
+        column = k if columns is None else repr(np.asarray(columns)[k])
+        raise ParameterError(
+            f"Input {name}",
+            x,
+            f"entries within {FARTHEST:g} units of 0",
+            "pass standardize=True, or give the column in a larger unit",
+            verb="have",
+            shown=f"{largest[k]:.3g} in column {column}",
         )
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks import wide
+from benchmarks import wide_density
 from benchmarks.__main__ import PARTS, asked_for
 from benchmarks.wide_data import Answer, among_factors, by_bic, on_axes, peers, plain_classes
 
@@ -9,7 +9,18 @@ from benchmarks.wide_data import Answer, among_factors, by_bic, on_axes, peers, 
 def test_they_run_when_asked_for():
     assert not any(part.startswith("wide") for part in asked_for([]))
     assert asked_for(["wide"]) == [part for part in PARTS if part.startswith("wide_")]
-    assert asked_for(["wide_density"]) == ["wide_density"]
+    parts = ["wide_genes", "wide_1000x2000", "wide_rates_ccle_gaps", "wide_density_glass"]
+    assert asked_for(parts) == parts
+
+
+def test_splits_can_be_named(monkeypatch):
+    assert wide_density.splits_asked_for(quick=False) == list(range(10))
+    for named, splits in (("0:3", [0, 1, 2]), ("7", [7])):
+        monkeypatch.setenv(wide_density.SPLITS, named)
+        assert wide_density.splits_asked_for(quick=False) == splits
+    monkeypatch.setenv(wide_density.SPLITS, "some")
+    with pytest.raises(ValueError, match="must be a split or a range such as 0:3, got 'some'"):
+        wide_density.splits_asked_for(quick=False)
 
 
 def test_tables_are_the_same_for_a_seed():
@@ -44,6 +55,17 @@ def test_peers_that_should_find_classes_do():
     assert set(found) >= {"Ward", "k-means", "GMM tied by BIC on PCA", "HDBSCAN on PCA"}
     assert found["k-means"] == (False, 1.0)
     assert found["Ward"] == (False, 1.0)
+    scores = made.data[:, :3]
+    more = {name: own for name, own, _ in peers(made, scores) if name.endswith("on our scores")}
+    assert {name for name, own in more.items() if own} == {
+        "GMM tied by BIC on our scores",
+        "GMM diag by BIC on our scores",
+        "HDBSCAN on our scores",
+    }
+    assert {name for name, own in more.items() if not own} == {
+        "Ward on our scores",
+        "k-means on our scores",
+    }
     labels = by_bic(on_axes(made.data)[:, :3], "tied")
     assert np.unique(labels).size == 3
 
@@ -56,10 +78,10 @@ def test_noise_is_no_cluster_but_counts_in_the_index():
 
 def test_densities_are_judged_by_pairs():
     mine = np.array([1.0, 2.0, 3.0])
-    alone = wide._density_row("what", mine, None, 1.0, ahead=True)
+    alone = wide_density._density_row("what", mine, None, 1.0, ahead=True)
     assert (alone.target, alone.verdict[:16]) == ("", "STICKTREE_BEFORE")
     rows = [
-        wide._density_row("what", mine, theirs, 1.0, ahead=ahead).verdict
+        wide_density._density_row("what", mine, theirs, 1.0, ahead=ahead).verdict
         for theirs, ahead in (
             ([0.9, 1.9, 2.9], True),
             ([1.1, 2.1, 3.1], True),
@@ -73,7 +95,7 @@ def test_densities_are_judged_by_pairs():
 def test_rows_that_are_held_out_are_those_of_the_table_of_densities():
     splits = pytest.importorskip("sticktree_paper.splits")
     for name in ("CCLE", "CCLE with gaps", "Glass"):
-        held = wide.SETS[name]
+        held = wide_density.SETS[name]
         known = [
             one
             for one in splits.SETS.values()

@@ -207,6 +207,19 @@ def test_a_column_that_is_a_factor_keeps_some_noise():
     assert (factors.noise >= 0.15 * x.std(axis=0)).all()
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("shape", [(20, 3_000), (40, 30)])
+def test_no_more_factors_are_counted_than_columns_have_in_common(rank, shape):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(shape[0], rank)) @ rng.normal(size=(rank, shape[1]))
+    assert find_factors(x).n_factors == rank
+    factors = find_factors(x, rank + 3)  # what is asked for beyond that is orthogonal, and nothing
+    np.testing.assert_allclose(factors.axes.T @ factors.axes, np.eye(rank + 3), atol=1e-9)
+    factored, scores = Factored.of(factors, x)
+    assert np.abs(scores).max() < 10.0
+    assert np.isfinite(factored.log_rest).all()
+
+
 def test_two_rows_have_one_factor():
     x = np.random.default_rng(0).normal(size=(2, 30))
     factored, scores = Factored.of(find_factors(x, 1), x)

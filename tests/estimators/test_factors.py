@@ -1,6 +1,7 @@
 """Tables with more columns than rows can bear: answers, files, limits."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score as adjusted_rand_index
 import sticktree
 from sticktree import DFPMixture, DPMixture
 from sticktree.errors import ParameterError
+from sticktree.fit.clusters import FittedClusters
 from sticktree.posterior.draws import ConvergenceWarning
 
 QUICK = {"covariance_type": "full", "depth": 2, "leaf_noise": "shared", "n_chains": 2,
@@ -292,6 +294,24 @@ def test_very_few_rows_of_many_columns_are_fitted(n_rows):
     assert np.isfinite(mixture.score_samples(x)).all()
 
 
+@pytest.mark.parametrize("n_rows", [2, 12])
+def test_where_no_column_varies_there_are_no_factors(n_rows):
+    x = np.repeat(np.random.default_rng(0).normal(size=(1, 60)), n_rows, axis=0)
+    mixture = quietly(DFPMixture(**QUICK | {"n_warmup": 5, "n_draws": 5}), x)
+    assert mixture.factors_ is None
+    assert mixture.n_clusters_ == 1
+    assert np.isfinite(mixture.score_samples(x)).all()
+    with pytest.raises(ParameterError, match="at most the number of columns that are not constant"):
+        DFPMixture(**QUICK, factors=1).fit(x)
+
+
+def test_columns_that_are_all_the_same_are_one_factor():
+    x = np.repeat(np.random.default_rng(0).normal(size=(20, 1)), 200, axis=1)
+    mixture = quietly(DFPMixture(**QUICK | {"n_warmup": 5, "n_draws": 5}), x)
+    assert mixture.n_factors_ == 1
+    assert np.isfinite(mixture.score_samples(x)).all()
+
+
 def test_constant_repeated_and_empty_columns():
     x, y = classes_in(60, 100, 40)
     ugly = np.column_stack([x, np.full(60, 3.0), x[:, :1], x[:, :1]])
@@ -315,6 +335,22 @@ def test_relevance_of_factors_tells_which_of_them_carry_the_classes():
     assert mixture.relevance(mixture.labels_, of="factors").table[0]["column"].startswith("factor ")
     with pytest.raises(ParameterError, match='"columns", as the fit has no factors'):
         quietly(DFPMixture(**QUICK), x[:, :3]).relevance(of="factors")
+
+
+def test_the_walk_leaves_models_of_little_weight_alone(wide):
+    fit = wide[0].fit_
+    stacked = SimpleNamespace(
+        weights={"best": 0.83, "other": 0.1, "faint": 0.07},
+        predictives=dict.fromkeys(["other", "faint"], fit.posterior.predictive),
+    )
+    held = {"asked_level": None, "posterior": fit.posterior, "level_shares": fit.level_shares}
+    for training, weights in (
+        (fit.training, [0.83, 0.1]),
+        (SimpleNamespace(factored=None), [0.83, 0.1, 0.07]),
+    ):
+        whole = SimpleNamespace(**held, training=training, stacked=stacked)
+        found = FittedClusters.stepped.func(whole)
+        assert [part.weight for _, part in found] == weights
 
 
 def quietly(mixture, x):

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from sticktree import DFPMixture
 from sticktree.data import read_table
+from sticktree.errors import ParameterError
 from sticktree.posterior.draws import ConvergenceWarning
 
 ASKING = ["score_samples", "score", "predict", "predict_proba", "transform", "impute"]
@@ -227,6 +228,15 @@ def test_wrong_data_are_refused_in_fitting_and_asking(mixture, name):
         with pytest.raises((ValueError, TypeError)) as caught:
             call(data)
         assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(20, 3), (20, 60)])
+def test_values_too_far_apart_are_refused(shape):
+    data = np.random.default_rng(0).normal(size=shape)
+    assert np.isfinite(fit(data * 1e300).score_samples(data * 1e300)).all()
+    data[3:5, 1] = -1.7e308, 1.7e308
+    with pytest.raises(ParameterError, match=r"less than 4e307 apart, got more in column"):
+        fit(data)
 
 
 @pytest.mark.parametrize("method", ASKING)

@@ -10,6 +10,7 @@ import pytest
 
 import sticktree
 from sticktree import DFPMixture
+from sticktree.engine.own.state import PHI
 from sticktree.inference.packing import pack_chain, pack_draws
 from sticktree.io import annotations
 from sticktree.io.checkpoint import ProvenanceWarning
@@ -203,8 +204,7 @@ def test_unknown_parameters_of_draws_are_read_if_they_are_numbers(fitted):
     for draw in draws:
         draw.parameters["sparkles"] = np.ones((2, 3))
     packed = pack_draws(draws)
-    check_packed(packed)
-    check_draws(draws, mixture.fit_.model, _sizes(mixture))
+    check_draws(check_packed(packed), mixture.fit_.model, _sizes(mixture))
     packed["draw_values_sparkles"][0] = np.nan
     with pytest.raises(ValueError, match="sparkles has entries"):
         check_packed(packed)
@@ -239,6 +239,28 @@ def test_chains_with_free_nodes_are_read():
         check_chain(packed, mixture.fit_.model, _sizes(mixture))
 
 
+def test_phi_that_is_no_number_is_refused(fitted):
+    """Kernels that met it went round and round."""
+    mixture, _, _ = fitted("flat")
+    model, sizes = mixture.fit_.model, _sizes(mixture)
+    arrays = pack_chain(mixture.fit_.sampled.runs[0].chain)
+    check_chain(arrays, model, sizes)
+    coordinates = arrays["chain_coordinates"].copy()
+    coordinates[0, 0, PHI] = np.nan
+    with pytest.raises(ValueError, match="phi has entries"):
+        check_chain(arrays | {"chain_coordinates": coordinates}, model, sizes)
+
+
+def test_words_of_a_parallel_chain_are_three():
+    mixture = DFPMixture(2, covariance_type="full", leaf_noise="shared", algorithm="parallel")
+    fit(mixture.set_params(n_chains=1, n_warmup=1, n_draws=1, random_state=0), rows(40))
+    arrays = pack_chain(mixture.fit_.sampled.runs[0].chain)
+    words = arrays["chain_parallel"]
+    for wrong in (words[:2], words[:, None]):
+        with pytest.raises(ValueError, match="words of a parallel chain"):
+            check_chain(arrays | {"chain_parallel": wrong}, mixture.fit_.model, _sizes(mixture))
+
+
 def test_parts_are_what_annotations_say():
     fits = annotations.fits
     assert fits(1, float)
@@ -247,6 +269,7 @@ def test_parts_are_what_annotations_say():
     assert fits({"a": (1, None)}, dict[str, tuple[int | None, ...]])
     assert not fits({"a": [1]}, dict[str, tuple[int, ...]])
     assert not fits(True, int)
+    assert not fits(2**70, float)  # numba has no such number
     assert not fits("x", bool | None)
 
 
@@ -285,6 +308,16 @@ def test_numbers_that_would_crash_a_run_that_goes_on(tmp_path, name, change, wor
     rewritten(path, **{name: change(array)})
     with pytest.raises(ValueError, match=rf"chain-0\.npz is damaged: .*({words})"):
         run_in(tmp_path, n_draws=5)
+
+
+def test_model_that_is_none_of_those_compared_is_refused(tmp_path):
+    run_in(tmp_path)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"chosen": "4"}))
+    for chain in tmp_path.glob("chain-*"):
+        chain.unlink()
+    with pytest.raises(ValueError, match="checkpoint: the run was begun with a model '4'"):
+        run_in(tmp_path)
 
 
 def test_chain_of_another_run_is_refused(tmp_path):

@@ -13,6 +13,7 @@ from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared import state as engine_state
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.datum import move_data
+from sticktree.engine.shared.noise import LEAST_RATE
 from sticktree.engine.shared.seats import settle
 from sticktree.engine.shared.state import NOISE, State, empty_state
 from sticktree.model import Model
@@ -276,7 +277,8 @@ def sample_covariance(model, dimension, rng):
     a, b = model.precision_prior
     size = 1 if model.covariance_type == "spherical" else dimension
     if b is None:
-        b = rng.gamma(model.rate_prior[0], 1 / model.rate_prior[1], size)
+        law = stats.gamma(model.rate_prior[0], scale=1 / model.rate_prior[1])
+        b = law.isf(law.sf(LEAST_RATE) * rng.random(size))
     if model.covariance_type == "full":
         degrees, scale = dimension - 1 + 2 * a, 2 * np.diag(np.broadcast_to(b, size))
         draw = stats.invwishart.rvs(degrees, scale, random_state=rng)

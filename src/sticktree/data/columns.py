@@ -68,6 +68,11 @@ class Columns:
         return sorted({k for k in self.kinds if not LIKELIHOODS[k].is_continuous} - {"trials"})
 
     @property
+    def spoken(self) -> npt.NDArray[Any] | None:
+        """What messages call the columns; None if they have no names but their numbers."""
+        return None if self.container == "array" else np.array(self.names, dtype=object)
+
+    @property
     def n_declared(self) -> int:
         """How many kinds it takes to declare them all."""
         return sum(KINDS[kind].is_declared for kind in self.declared)

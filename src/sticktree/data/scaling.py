@@ -35,8 +35,8 @@ class Scaling:
     @classmethod
     def of(cls, values: FloatArray, columns: Columns, standardize: bool) -> Scaling:
         """Measure encoded rows."""
-        names = None if columns.container == "array" else np.array(columns.names, dtype=object)
-        check_observed("X", values, names)
+        check_observed("X", values, columns.spoken)
+        _check_range(values, columns)
         centre, spread = np.zeros(len(columns)), np.ones(len(columns))
         some = columns.is_continuous
         if standardize and some.any():
@@ -122,6 +122,22 @@ def smallest_gap(column: npt.ArrayLike) -> float:
     return float(2 * real.min()) if real.size else 0.0
 
 
+def _check_range(values: FloatArray, columns: Columns) -> None:
+    """Raise if values of a column, all of which have some, are too far apart for a number."""
+    # Halves, and some room for what is computed of them.
+    halves = np.nanmax(values, axis=0) / 2 - np.nanmin(values, axis=0) / 2
+    far = np.flatnonzero(halves >= 2e307)
+    if far.size:
+        raise ParameterError(
+            "Input X",
+            None,
+            "columns whose values are less than 4e307 apart",
+            "divide it by something, or write NaN for what is missing",
+            verb="have",
+            shown=f"more in column {columns.names[far[0]]}",
+        )
+
+
 def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return means and standard deviations of what is observed, safe for very large values."""
     size = np.nanmax(np.abs(x), axis=0)
@@ -130,7 +146,7 @@ def _location_and_scale(x: FloatArray) -> tuple[FloatArray, FloatArray]:
     largest = np.nanmax(np.abs(x - centre), axis=0)
     # A column that is constant up to rounding has no scale of its own.
     flat = largest <= 1e-12 * size
-    largest[flat] = 1.0
+    largest[largest == 0] = 1.0
     spread = np.nanstd((x - centre) / largest, axis=0) * largest
     spread[flat] = 1.0
     return centre, spread

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray, IntArray
+from sticktree.checks import FloatArray, IntArray, check_reach
 from sticktree.data import Columns, Table
-from sticktree.data.factoring import check_number, factors_pay, find_factors
+from sticktree.data.factoring import check_number, factors_pay, find_factors, varies
 from sticktree.data.factors import Factored, Factors
 from sticktree.data.groups import RowGroups
 from sticktree.data.parents import Kin, kin_parallel, read_kin
@@ -201,9 +201,11 @@ class TrainingData:
             measured = Scaling.of_many if parallel else Scaling.of
             scaling = measured(values, table.columns, standardize)
         others = table.values[:0] if whole else np.delete(table.values, rows, axis=0)
+        data = scaling.standardised(values)
+        check_reach("X", data, table.columns.spoken)
         return cls.of_data(
             scaling,
-            scaling.standardised(values),
+            data,
             parallel=parallel,
             rows=rows,
             outside=scaling.standardised(others),
@@ -229,6 +231,8 @@ class TrainingData:
         table, factored = data, None
         if isinstance(factors, int):
             check_number(factors, data)
+        if isinstance(factors, str) and not varies(data):
+            factors = None
         if factors is not None:
             if not isinstance(factors, Factors):
                 factors = find_factors(data, None if isinstance(factors, str) else factors)

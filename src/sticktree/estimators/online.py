@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sticktree.blas import one_thread
-from sticktree.checks import FloatArray, check_integer, check_not_infinite, is_real
+from sticktree.checks import (
+    FloatArray,
+    check_integer,
+    check_not_infinite,
+    check_reach,
+    is_real,
+)
 from sticktree.data.sources.tables import ChunkedTable
 from sticktree.data.training import MemoryStore, TrainingData, label_every
 from sticktree.engine import parallel_chain_of
@@ -56,6 +62,7 @@ def with_batch(
     check_level(estimator.level, last.model.depth)
     scaling = last.training.scaling
     x = scaling.standardised(_read_batch(estimator, X))
+    check_reach("X", x, scaling.columns.spoken)
     training = TrainingData.of_data(scaling, x, parallel=True, names=row_names(X))
     every = label_every(len(x), n_draws, workers.n_chains)
     schedule = replace(schedule, label_every=every)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
-from sticktree.checks import check_not_infinite
+from sticktree.checks import check_not_infinite, check_reach
 from sticktree.data import Table, read_table
 from sticktree.data.groups import read_groups, take_column
 from sticktree.data.parents import Kin, kin_parallel, take_columns
@@ -262,6 +262,8 @@ def _scaling_outside(
     centre, spread = scale.centre, scale.spread
     if not estimator.standardize:
         centre, spread = np.zeros_like(centre), np.ones_like(spread)
+    ends = np.stack([scale.reach.least, scale.reach.most])
+    check_reach("X", (ends - centre) / spread, names)
     return Scaling(read_table(alike, ["gaussian"] * n_columns).columns, centre, spread)
 
 

@@ -156,7 +156,7 @@ def _read_1(archive: Archive) -> DFPMixture:
     sampled = Sampled(model, selection, runs, schedule, finished)
     parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, estimator.level, parameters, stream)
-    return _with_fit(estimator, fit, summaries)
+    return _with_fit(estimator, fit, summaries, decoder)
 
 
 def _read_2(archive: Archive) -> DFPMixture:
@@ -177,16 +177,18 @@ def _read_2(archive: Archive) -> DFPMixture:
     sampled = Sampled(model, selection, runs, schedule, document["finished"], course)
     parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, level, parameters, stream)
-    return _with_fit(estimator, fit, summaries)
+    return _with_fit(estimator, fit, summaries, decoder)
 
 
 def _decoder(archive: Archive) -> Decoder:
     return Decoder(archive.array, archive.members.take)
 
 
-def _with_fit(estimator: DFPMixture, fit: Fit, summaries: dict[str, Any]) -> DFPMixture:
+def _with_fit(
+    estimator: DFPMixture, fit: Fit, summaries: dict[str, Any], decoder: Decoder
+) -> DFPMixture:
     """Return the estimator with its fit, once that is known to hold together."""
-    check_fit(fit, summaries)
+    check_fit(fit, summaries, decoder.outlines)
     if estimator.n_features_in_ != len(fit.columns.given):
         raise ValueError("the estimator has other columns than its fit")
     estimator.fit_ = fit.with_summaries(summaries)

@@ -228,6 +228,11 @@ class _Chosen:
             )
         if name is None or name == self.name:
             return self
+        if name not in self.models:
+            raise ValueError(
+                f"checkpoint: the run was begun with a model {name[:60]!r}, which is none of "
+                f"{', '.join(map(repr, self.models))}; choose another folder"
+            )
         return replace(self, name=name, pilots=())
 
 

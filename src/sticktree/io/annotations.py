@@ -90,10 +90,11 @@ def _fits_array(value: np.ndarray[Any, Any], arguments: tuple[Any, ...]) -> bool
 
 
 def _fits_class(value: Any, hint: type) -> bool:
-    if hint is float:
-        return isinstance(value, Real) and not isinstance(value, bool)
-    if hint is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
+    if hint in (float, int):
+        if isinstance(value, bool) or not isinstance(value, Real if hint is float else Integral):
+            return False
+        # Kernels have no larger integers.
+        return not isinstance(value, Integral) or abs(int(value)) < 2**63
     if hint is bool:
         return isinstance(value, bool | np.bool_)
     if getattr(hint, "_is_protocol", False) or typing.is_typeddict(hint):

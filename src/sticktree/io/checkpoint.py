@@ -238,9 +238,8 @@ class Checkpoint:
         """Return a chain with its draws, once they are known to be that."""
         training, arrays = self.training, dict(arrays)
         sizes = sizes_of(model, training.data, training.n_data, training.parallel)
-        check_packed(arrays)
+        check_draws(check_packed(arrays), model, sizes)
         draws, n_sweeps = unpack_draws(arrays), int(arrays["n_sweeps"])
-        check_draws(draws, model, sizes)
         check_chain(arrays, model, sizes)
         if n_sweeps < 0:
             raise ValueError(f"a chain has {n_sweeps} sweeps")

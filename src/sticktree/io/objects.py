@@ -32,7 +32,7 @@ from sticktree.inference.packing import pack_draws, unpack_draws
 from sticktree.inference.runner import Schedule
 from sticktree.inference.selection import Selection
 from sticktree.io.annotations import check_parts
-from sticktree.io.sound_draws import check_packed
+from sticktree.io.sound_draws import Outlines, check_packed
 from sticktree.model import Column, Groups, Model
 from sticktree.posterior.cutting import Cut, Lasting
 from sticktree.posterior.draws import Diagnosis
@@ -197,6 +197,11 @@ class Decoder:
         Returns the array of a number.
     take : callable
         Called with the bytes of what is copied; raises when these are too many.
+
+    Attributes
+    ----------
+    outlines : Outlines
+        Those of all lists of draws that have been read.
     """
 
     def __init__(
@@ -207,6 +212,7 @@ class Decoder:
         self._read, self.take = array, take
         self._arrays: dict[int, npt.NDArray[Any]] = {}
         self._made: list[Any] = []
+        self.outlines = Outlines()
 
     def decode(self, form: Any) -> Any:
         """Return what a form was made of."""
@@ -347,9 +353,11 @@ READERS: dict[str, Callable[[Decoder, Any], Any]] = {
 
 def _draws(decoder: Decoder, content: Any) -> list[Draw]:
     arrays = decoder.decode(content)
-    check_packed(arrays)
+    outline = check_packed(arrays)
     decoder.take(sum(array.nbytes for array in arrays.values()))  # they are copied
-    return unpack_draws(arrays)
+    draws = unpack_draws(arrays)
+    decoder.outlines.add(draws, outline)
+    return draws
 
 
 def _scalar(decoder: Decoder, content: Any) -> Any:

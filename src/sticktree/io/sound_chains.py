@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.engine.own.state import DIAG, FORM, FULL, SPHERICAL, TWIGS
+from sticktree.engine.own.state import DIAG, FORM, FULL, PHI, SPHERICAL, TWIGS
 from sticktree.inference.packing import CHAIN as PREFIX
 from sticktree.inference.packing import PARALLEL
-from sticktree.io.laws import CHAIN, LARGEST, Arrays, Sizes, check_law, check_shape, check_sticks
+from sticktree.io.laws import (
+    CHAIN,
+    DRAW,
+    LARGEST,
+    Arrays,
+    Sizes,
+    check_law,
+    check_shape,
+    check_sticks,
+)
 from sticktree.model import Model
 from sticktree.tree.arrays import NULL
 
@@ -37,6 +46,11 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
     ``arrays`` are as :func:`~sticktree.inference.packing.pack_chain` returns them, and may hold
     more.
     """
+    with np.errstate(all="ignore"):
+        _check_chain(arrays, model, sizes)
+
+
+def _check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
     _check_generator(arrays["generator"])
     found = {
         name.removeprefix(PREFIX): array
@@ -73,7 +87,11 @@ def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
         _check_form(found["sizes"], model, full=sizes["together"][0] > 0)
     tree = _Links(found["nodes"], found["sizes"], model.depth)
     tree.check(compressed=model.leaf_noise == "shared")
+    if model.leaf_noise == "own":
+        tree.check_phi(found["coordinates"])
     if parallel:
+        words = found[PARALLEL]
+        _needed(words.ndim == 1 and words.size >= 3, "the words of a parallel chain are missing")
         tree.check_leaves(found["leaves"], found.get("slots"))
         _check_blocks(found)
     else:
@@ -104,21 +122,21 @@ def _check_numbers(found: Arrays, model: Model) -> None:
         _check_factor(found["factor"], found["factor"].shape[:1], model)
     elif found["psi"].size:
         psi = found["psi"]
-        _needed(np.allclose(psi, psi.T, rtol=1e-6, atol=0.0), "psi is not symmetric")
+        _needed(_close(psi, psi.T), "psi is not symmetric")
         np.linalg.cholesky(psi)  # raises unless it is positive definite
     allowed = np.array_equal(levels["shape"][:-1], model.shape)
     _needed(allowed, "the levels are not those of the model")
     alpha = c * levels["shape"] - d * model.less_discount
-    right = np.allclose(levels["alpha"], alpha, rtol=1e-6, atol=1e-300)
-    _needed(right, "the concentrations are not those of c and d")
+    _needed(_close(levels["alpha"], alpha), "the concentrations are not those of c and d")
 
 
 def _check_scales(levels: npt.NDArray[Any]) -> None:
     """Check the scales of the levels, and what follows from them."""
     scale, reach, bound = (np.ascontiguousarray(levels[x]) for x in ("scale", "reach", "bound"))
     check_law("scale", scale, {"scale": CHAIN["variance"]})
-    _needed(np.allclose(reach, np.cumsum(scale), rtol=1e-6), "scales do not add up")
-    _needed((bound >= 0).all() and (bound <= 1.0 + 1e-6).all(), "a density is out of its bounds")
+    _needed(_close(reach, scale.cumsum(), 1e-8), "scales do not add up")
+    right = bound.min() >= 0 and bound.max() <= 1.0 + 1e-6
+    _needed(right, "a density is out of its bounds")
 
 
 def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
@@ -158,9 +176,8 @@ class _Links:
         """Check the tree itself, and that the other numbers are free."""
         size = self.parent.size
         self._find_live()
-        for name, link in zip(LINKS[:3], (self.parent, self.first, self.next), strict=True):
-            used = link[self.live]
-            _needed(used.min() >= NULL and used.max() < size, f"{name} is outside the tree")
+        used = np.concatenate([x[self.live] for x in (self.parent, self.first, self.next)])
+        _needed(used.min() >= NULL and used.max() < size, "a link leads outside the tree")
         _needed(self.parent[0] == NULL and self.level[0] == 0, "the root is not the root")
         live = np.flatnonzero(self.live)
         children = live[live != 0]
@@ -224,9 +241,14 @@ class _Links:
                 break
             there = leap[some]
             length[some], leap[some] = length[some] + length[there], leap[there]
-        parents = np.unique(above)
+        parents = np.flatnonzero(number)
         whole = length[self.first[parents]] == number[parents]
         _needed(whole.all() and (leap[self.live] == NULL).all(), "siblings are no list")
+
+    def check_phi(self, coordinates: npt.NDArray[Any]) -> None:
+        """Check that φ of the inner nodes are numbers; what else nodes have follows from them."""
+        inner = self.live & (self.level < self.depth)
+        check_law("phi", coordinates[inner, :, PHI], DRAW)
 
     def check_data(self, leaf: Integers, listed: Integers | None) -> None:
         """Check that rows sit in the leaves, as many as these say."""
@@ -284,6 +306,11 @@ def _check_blocks(found: Arrays) -> None:
         _needed(len(np.unique(number)) == number.size, "two blocks have the same number")
         if number.size:
             _needed(number.min() >= 2**63 and int(number.max()) < next_number, "numbers of blocks")
+
+
+def _close(array: npt.NDArray[Any], expected: npt.NDArray[Any], above: float = 1e-300) -> bool:
+    """Return whether numbers are as expected, but for rounding; NaN and infinity never are."""
+    return bool((np.abs(array - expected) <= above + 1e-6 * np.abs(expected)).all())
 
 
 def _size_of(array: npt.NDArray[Any] | None) -> int:

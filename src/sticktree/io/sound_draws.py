@@ -1,19 +1,20 @@
 """Whether draws from a file are draws: trees whose nodes are there, parameters that fit the model.
 
-What is between draws end to end is looked at for all of them at once; see
-:func:`~sticktree.inference.packing.pack_draws` for the arrays.
+All draws of a chain are looked at together, while they still are end to end; see
+:func:`~sticktree.inference.packing.pack_draws` for the arrays. What a model has to say of them is
+in their :class:`Outline`, so that they need not be looked at again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.draw import Draw
-from sticktree.inference.packing import SHAPES, VALUES
+from sticktree.inference.packing import SHAPES, VALUES, pack_draws
 from sticktree.io.laws import (
     DRAW,
     NEEDED,
@@ -23,64 +24,116 @@ from sticktree.io.laws import (
     Entry,
     Sizes,
     check_law,
-    check_shape,
     check_sticks,
 )
 from sticktree.model import Model
 
 Integers = npt.NDArray[Any]
 MOST_ROWS = 2**53
+AT_ONCE = 1 << 14  # labels: what is made of them is small enough to be made in the same place again
 
 
-def check_packed(arrays: Arrays) -> None:
-    """Raise unless arrays are draws that can be taken apart.
+class Outline(NamedTuple):
+    """What draws that hold together have in common with a model, or not.
+
+    Attributes
+    ----------
+    names, traced : set and tuple of str
+        Their parameters.
+    shapes : dict
+        By name, the shape of a parameter in each draw: an array with a row for each.
+    n_data, n_nodes, n_leaves, deepest : integer arrays
+        Rows, nodes, leaves and the last level of each draw.
+    each_level, branching : bool
+        Whether every node is one level below its parent, and whether all but the root and the
+        leaves have several children.
+    labelled : bool
+        Whether all draws have kept where each row sits.
+    """
+
+    names: frozenset[str]
+    traced: tuple[str, ...]
+    shapes: dict[str, Integers]
+    n_data: Integers
+    n_nodes: Integers
+    n_leaves: Integers
+    deepest: Integers
+    each_level: bool
+    branching: bool
+    labelled: bool
+
+
+class _Trees(NamedTuple):
+    """The trees of draws end to end: where each begins, and of every node its parent and level."""
+
+    sizes: Integers
+    first: Integers
+    above: Integers
+    level: Integers
+    at_end: npt.NDArray[np.bool_]
+    outline: dict[str, Any]
+
+
+def check_packed(arrays: Arrays) -> Outline | None:
+    """Raise unless arrays are draws that can be taken apart; return their outline.
 
     Sizes add up to the bytes that are there; parents come before their children and levels grow
     from them; rows sit in all nodes of the last level, and nowhere else; numbers are what their
-    names need.
+    names need. There is no outline of no draws.
     """
     sizes = _integers(arrays, "draw_sizes")
     if not sizes.size:
-        return
+        return None
+    trees = _checked_trees(arrays, sizes)
+    shapes, traced = _checked_parameters(arrays, trees)
+    n_data, labelled = _checked_rows(arrays, trees)
+    scalars = arrays["draw_scalars"]
+    _needed(scalars.shape == (sizes.size, 3), f"draw_scalars has the shape {scalars.shape}")
+    check_law("draw_scalars", scalars, {"draw_scalars": Entry(None)})
+    (c, low, _), high = scalars.min(axis=0), scalars[:, 1].max()
+    _needed(c > 0, "a concentration is not positive")
+    _needed(low >= 0 and high < 1, f"discounts are from {low} to {high}")
+    return Outline(frozenset(shapes), traced, shapes, n_data, labelled=labelled, **trees.outline)
+
+
+def _checked_trees(arrays: Arrays, sizes: Integers) -> _Trees:
+    """Check the trees of all draws."""
     parent, level = _integers(arrays, "draw_parent"), _integers(arrays, "draw_level")
     _needed(sizes.min() >= 1, "a draw has no nodes")
     # As Python adds them: a sum of huge numbers may come out as a small one.
     total = sum(sizes.tolist())
     _needed(parent.size == level.size == total, f"draws have {total} nodes, not {parent.size}")
-    sizes = sizes.astype(np.int64)
-    first = np.cumsum(sizes) - sizes
-    _check_trees(parent.astype(np.int64), level.astype(np.int64), sizes, first)
-    _check_parameters(arrays, sizes.size)
-    _check_rows(arrays, level, sizes, first)
-    scalars = arrays["draw_scalars"]
-    _needed(scalars.shape == (sizes.size, 3), f"draw_scalars has the shape {scalars.shape}")
-    check_law("draw_scalars", scalars, {"draw_scalars": Entry(None)})
-    _needed(scalars[:, 0].min() > 0, "a concentration is not positive")
-    low, high = scalars[:, 1].min(), scalars[:, 1].max()
-    _needed(low >= 0 and high < 1, f"discounts are from {low} to {high}")
+    sizes, parent, level = (x.astype(np.int64) for x in (sizes, parent, level))
+    first = sizes.cumsum() - sizes
+    start = first.repeat(sizes)
+    # The root is its own parent; all others come after theirs.
+    earlier = np.maximum(np.arange(total) - start, 1)
+    right = parent.min() >= 0 and (parent < earlier).all()
+    _needed(right, "a node comes before its parent")
+    _needed(not level[first].any(), "a root is not at level 0")
+    above = parent + start
+    step = level - level[above]
+    step[first] = 1
+    _needed(step.min() >= 1, "a node is not below its parent")
+    number = np.bincount(above, minlength=total)  # of children
+    number[first] -= 1
+    deepest = np.maximum.reduceat(level, first)
+    at_end = level == deepest.repeat(sizes)
+    _needed(((number > 0) != at_end).all(), "a node without children is not a leaf")
+    number[first] = 0
+    outline = {
+        "n_nodes": sizes,
+        "n_leaves": np.add.reduceat(at_end, first, dtype=np.int64),
+        "deepest": deepest,
+        "each_level": bool(step.max() == 1),
+        "branching": not (number == 1).any(),
+    }
+    return _Trees(sizes, first, above, level, at_end, outline)
 
 
-def _check_trees(parent: Integers, level: Integers, sizes: Integers, first: Integers) -> None:
-    """Check the trees of all draws: ``first`` is where each begins."""
-    own = np.arange(parent.size) - np.repeat(first, sizes)
-    root = own == 0
-    _needed((level[root] == 0).all(), "a root is not at level 0")
-    inner = ~root
-    wrong = (parent < 0) | (parent >= own)
-    wrong[root] = parent[root] != 0
-    _needed(not wrong.any(), "a node comes before its parent")
-    above = parent + np.repeat(first, sizes)
-    _needed((level[inner] > level[above[inner]]).all(), "a node is not below its parent")
-    is_parent = np.zeros(parent.size, dtype=bool)
-    is_parent[above[inner]] = True
-    last = np.maximum.reduceat(level, first)
-    at_end = level == np.repeat(last, sizes)
-    _needed((is_parent != at_end).all(), "a node without children is not a leaf")
-
-
-def _check_rows(arrays: Arrays, level: Integers, sizes: Integers, first: Integers) -> None:
-    """Check where rows sit, and how many are below each node."""
-    n_draws, leaf = sizes.size, _integers(arrays, "draw_leaf", ndim=2)
+def _checked_rows(arrays: Arrays, trees: _Trees) -> tuple[Integers, bool]:
+    """Check where rows sit; return how many each draw has, and whether all say where."""
+    n_draws, leaf = trees.sizes.size, _integers(arrays, "draw_leaf", ndim=2)
     labelled, n_data = np.ones(n_draws, dtype=bool), np.full(n_draws, leaf.shape[1])
     more = np.zeros(n_draws, dtype=bool)  # draws with rows that have left memory
     if "draw_labelled" in arrays:
@@ -95,140 +148,201 @@ def _check_rows(arrays: Arrays, level: Integers, sizes: Integers, first: Integer
         _needed(meeting.shape == (n_draws,) and meeting.dtype.kind == "f", "meeting levels")
         _needed(not np.isinf(meeting).any(), "a meeting level is infinite")
         _needed(not np.isnan(meeting[~labelled]).any(), "a draw without labels meets nowhere")
-        more = _check_counts(arrays, level, sizes, first, counted) > n_data
+        more = _check_counts(arrays, trees, counted) > n_data
     _needed(len(leaf) == max(int(labelled.sum()), 1), "there are labels of other draws")
     which = np.flatnonzero(labelled)
-    if not (which.size and leaf.size):
-        return
-    least, most = leaf.min(), leaf.max(axis=1)
-    _needed(least >= 0 and (most < sizes[which]).all(), "a row sits in a node that is not there")
-    sat = np.zeros(level.size, dtype=bool)
-    for row, start, size in zip(leaf, first[which], sizes[which], strict=True):
-        sat[start : start + size] = np.bincount(row, minlength=size) > 0
-    last = np.repeat(np.maximum.reduceat(level, first), sizes)
-    wrong = sat != (level == last)
-    wrong &= np.repeat(labelled, sizes)
-    if more.any():  # leaves of rows that have left memory may have no others
-        wrong &= sat | np.repeat(~more, sizes)
-    _needed(not wrong.any(), "rows do not sit in the leaves")
+    if which.size and leaf.size:
+        nodes = labelled.repeat(trees.sizes)
+        sat = np.zeros(nodes.size, dtype=bool)
+        sat[nodes] = _sat_in(leaf, trees.sizes[which])
+        wrong = nodes & (sat != trees.at_end)
+        if more.any():  # leaves of rows that have left memory may have no others
+            wrong &= sat | (~more).repeat(trees.sizes)
+        _needed(not wrong.any(), "rows do not sit in the leaves")
+    return n_data, which.size == n_draws
 
 
-def _check_counts(
-    arrays: Arrays,
-    level: Integers,
-    sizes: Integers,
-    first: Integers,
-    counted: npt.NDArray[np.bool_],
-) -> Integers:
+def _sat_in(leaf: Integers, sizes: Integers) -> npt.NDArray[np.bool_]:
+    """Return of every node whether a row sits there; rows of ``leaf`` are draws of these sizes."""
+    right = leaf.min() >= 0 and (leaf.max(axis=1) < sizes).all()
+    _needed(right, "a row sits in a node that is not there")
+    first, total = sizes.cumsum() - sizes, int(sizes.sum())
+    n_draws, step = len(leaf), max(AT_ONCE // leaf.shape[1], 1)
+    parts = [slice(k, k + step) for k in range(0, n_draws, step)]
+    most = sizes.max()
+    sat = np.zeros(total, dtype=bool)
+    if most > 64:
+        for part in parts:
+            sat[leaf[part] + first[part, None]] = True
+        return sat
+    kind = np.dtype(np.uint32 if most <= 32 else np.uint64)
+    one, bits = np.ones((), kind), np.empty(n_draws, kind)  # a bit for each node of a draw
+    for part in parts:
+        np.bitwise_or.reduce(one << leaf[part].astype(kind), axis=1, out=bits[part])
+    own = (np.arange(total) - first.repeat(sizes)).astype(kind)
+    np.not_equal(bits.repeat(sizes) & (one << own), 0, out=sat)
+    return sat
+
+
+def _check_counts(arrays: Arrays, trees: _Trees, counted: npt.NDArray[np.bool_]) -> Integers:
     """Check that the numbers of rows below nodes add up; return how many each draw has in all."""
     counts = _integers(arrays, "draw_counts")
-    _needed(counts.size == int(sizes[counted].sum()), "draw_counts has another size")
-    nodes = np.repeat(counted, sizes)
-    of_all = np.zeros(level.size, dtype=np.int64)
+    _needed(counts.size == int(trees.sizes[counted].sum()), "draw_counts has another size")
+    nodes = counted.repeat(trees.sizes)
+    of_all = np.zeros(trees.level.size, dtype=np.int64)
     of_all[nodes] = counts
     _needed(counts.min(initial=1) >= 1, "a node has no rows")
     _needed(counts.max(initial=1) < MOST_ROWS, "there are more rows than can be")
     below = np.zeros_like(of_all)
-    above = arrays["draw_parent"].astype(np.int64) + np.repeat(first, sizes)
-    inner = np.ones(level.size, dtype=bool)
-    inner[first] = False
-    np.add.at(below, above[inner], of_all[inner])
+    inner = np.ones(trees.level.size, dtype=bool)
+    inner[trees.first] = False
+    np.add.at(below, trees.above[inner], of_all[inner])
     parents = nodes & (below > 0)
     _needed(np.array_equal(below[parents], of_all[parents]), "counts of rows do not add up")
-    return of_all[first]
+    return of_all[trees.first]
 
 
-def _check_parameters(arrays: Arrays, n_draws: int) -> None:
-    """Check that the values of parameters have the sizes that their shapes say."""
+def _checked_parameters(
+    arrays: Arrays, trees: _Trees
+) -> tuple[dict[str, Integers], tuple[str, ...]]:
+    """Check the values of parameters; return the shapes they have, and which are traced."""
     traced = arrays["draw_traced"]
     _needed(traced.ndim == 1 and traced.dtype.kind == "U", "draw_traced is no list of names")
     names = [name.removeprefix(VALUES) for name in arrays if name.startswith(VALUES)]
-    unknown = set(traced.tolist()) - set(names)
+    of_chains = tuple(traced.tolist())
+    unknown = set(of_chains) - set(names)
     _needed(not unknown, f"draws have no parameters {', '.join(sorted(unknown))}")
+    found = {}
     for name in names:
         values, shapes = arrays[f"{VALUES}{name}"], _integers(arrays, f"{SHAPES}{name}", ndim=2)
+        n_draws = trees.sizes.size
         _needed(len(shapes) == n_draws, f"{name} has {len(shapes)} shapes of {n_draws} draws")
         _needed(shapes.size == 0 or shapes.min() >= 0, f"{name} has a negative size")
         # As floats beside integers: a product that overflows comes out as a small one.
-        sizes = shapes.prod(axis=1, dtype=np.float64)
-        _needed(sizes.sum() == values.size and values.ndim == 1, f"{name} has other shapes")
+        total = shapes.prod(axis=1, dtype=np.float64).sum()
+        _needed(total == values.size and values.ndim == 1, f"{name} has other shapes")
         check_law(name, values, DRAW)
-        if name in traced:
-            same = bool((shapes == shapes[0]).all())
+        if name in of_chains:
+            same = (shapes == shapes[0]).all()
             _needed(same, f"{name} is traced, and differs in shape between draws")
+        found[name] = shapes
+    if "stick" in found or "rest" in found:
+        _check_sticks(arrays, found, trees)
+    if "sums_seated" in found:
+        _check_seated(arrays, found)
+    return found, of_chains
 
 
-def check_draws(draws: Sequence[Draw], model: Model, sizes: Sizes) -> None:
-    """Raise unless draws are of this model: levels, parameters and their shapes are as it says."""
-    if not draws:
-        return
-    check_alike(draws)
-    n_data = {draw.n_data for draw in draws}
-    _needed(n_data == {sizes["rows"][0]}, f"draws have {n_data} rows")
-    n_nodes = np.array([draw.parent.size for draw in draws])
-    first = np.cumsum(n_nodes) - n_nodes
-    level = np.concatenate([draw.level for draw in draws]).astype(np.int64)
-    parent = np.concatenate([draw.parent for draw in draws]) + np.repeat(first, n_nodes)
-    deepest = np.maximum.reduceat(level, first)
-    _needed((deepest == model.depth).all(), f"a draw has other levels than {model.depth}")
-    inner = np.ones(level.size, dtype=bool)
-    inner[first] = False
-    if model.leaf_noise == "own":
-        step = level[inner] - level[parent[inner]]
-        _needed((step == 1).all(), "a branch skips a level")
-    else:
-        # Nodes that have one child would need more room than there is.
-        number = np.bincount(parent[inner], minlength=level.size)
-        _needed((number[inner] != 1).all(), "a node has a single child")
-    n_leaves = np.add.reduceat((level == model.depth).astype(np.int64), first)
-    _check_shapes(draws, model, sizes, n_leaves.tolist(), (n_nodes - n_leaves).tolist())
-
-
-def _check_shapes(
-    draws: Sequence[Draw], model: Model, sizes: Sizes, n_leaves: list[int], n_inner: list[int]
-) -> None:
-    names = draws[0].parameters
-    needed = NEEDED[model.leaf_noise] + NEEDED_OF_GROUPS * (model.groups is not None)
-    if model.groups is not None and model.groups.line is not None:
-        needed += NEEDED_OF_PARENTS
-    absent = [name for name in needed if name not in names]
-    _needed(not absent, f"a draw lacks {', '.join(absent)}")
-    for name in names:
-        if name not in DRAW:
+def _check_sticks(arrays: Arrays, shapes: dict[str, Integers], trees: _Trees) -> None:
+    """Check the sticks of all nodes, if rows belong to groups."""
+    deepest = int(trees.level.max())
+    for name in ("stick", "rest"):
+        right = name in shapes and shapes[name].shape[1] == 2
+        right = right and (shapes[name][:, 0] == trees.sizes).all()
+        right = right and (shapes[name][:, 1] == deepest).all()
+        _needed(right, f"{name} has other shapes")
+    sticks: dict[str, npt.NDArray[Any]] = {
+        name: arrays[f"{VALUES}{name}"].reshape(-1, deepest) for name in ("stick", "rest")
+    }
+    for name in ("theta", "theta_rest"):  # if groups have parents
+        if name not in shapes:
             continue
-        shapes = [draw.parameters[name].shape for draw in draws]
-        for shape, leaves, inner in set(zip(shapes, n_leaves, n_inner, strict=True)):
-            here = sizes | {"leaves": (leaves,), "inner": (inner,), "nodes": (leaves + inner,)}
-            check_shape(name, shape, DRAW[name], here)
-    if model.groups is not None:
-        for draw in draws:
-            deep = draw.level.astype(np.int64)
-            top = deep[draw.parent]
-            top[0] = -1
-            check_sticks(draw.parameters, top, deep)
-    n_sums = sum(name.startswith("sums_") for name in names)
-    wanted = 4 if model.groups is None else 5
-    _needed(n_sums in (0, wanted), "a draw lacks sums of its leaves")
-    if n_sums and model.groups is not None:
-        _check_seated(draws)
-    _needed(n_sums > 0 or all(draw.labelled for draw in draws), "neither labels nor sums")
-    _needed(not sizes["gaps"][0] or "imputed" in names, "a draw lacks imputed")
+        right = shapes[name].shape[1] == 3 and (shapes[name][:, 0] == trees.sizes).all()
+        right = right and (shapes[name][:, 1:] == (deepest, shapes[name][0, 2])).all()
+        _needed(right and shapes[name][0, 2] > 0, f"{name} has other shapes")
+        width = int(shapes[name][0, 2])
+        sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, deepest, width)
+    top = trees.level[trees.above]
+    top[trees.first] = -1
+    check_sticks(sticks, top, trees.level)
 
 
-def _check_seated(draws: Sequence[Draw]) -> None:
+def _check_seated(arrays: Arrays, shapes: dict[str, Integers]) -> None:
     """Check that rows of all groups are those of the leaves."""
-    for draw in draws:
-        parts = draw.parameters["sums_seated"].sum(axis=1)
-        _needed(np.array_equal(parts, draw.parameters["sums_n"]), "rows of groups are not all")
+    n, seated = shapes["sums_n"], shapes["sums_seated"]
+    right = n.shape[1] == 1 and seated.shape[1] == 2 and (seated[:, 0] == n[:, 0]).all()
+    right = right and seated[0, 1] > 0 and (seated[:, 1] == seated[0, 1]).all()
+    _needed(right, "sums_seated has other shapes")
+    parts = arrays[f"{VALUES}sums_seated"].reshape(-1, int(seated[0, 1])).sum(axis=1)
+    same = np.array_equal(parts, arrays[f"{VALUES}sums_n"])
+    _needed(same, "rows of groups are not all")
 
 
-def check_alike(draws: Sequence[Draw]) -> None:
-    """Raise unless draws have the same parameters: the first tells what they have."""
+class Outlines:
+    """The outlines of lists of draws that have been read."""
+
+    def __init__(self) -> None:
+        # Lists are kept with their outlines: the id of one that is gone would be given again.
+        self._known: dict[int, tuple[Outline | None, list[Draw]]] = {}
+
+    def add(self, draws: list[Draw], outline: Outline | None) -> None:
+        """Take note of the outline of a list."""
+        self._known[id(draws)] = outline, draws
+
+    def of(self, draws: list[Draw]) -> Outline | None:
+        """Return the outline of a list; one that was not read as a whole is looked at now."""
+        return self._known[id(draws)][0] if id(draws) in self._known else _outline_of(draws)
+
+
+def _outline_of(draws: list[Draw]) -> Outline | None:
     for draw in draws:
         same = (
             draw.parameters.keys() == draws[0].parameters.keys() and draw.traced == draws[0].traced
         )
         _needed(same, "draws have different parameters")
+    return check_packed(pack_draws(draws))
+
+
+def check_alike(outlines: Sequence[Outline | None]) -> None:
+    """Raise unless all draws have the same parameters: the first tells what they have."""
+    kinds = {(one.names, one.traced) for one in outlines if one is not None}
+    _needed(len(kinds) <= 1, "draws have different parameters")
+
+
+def check_draws(outline: Outline | None, model: Model, sizes: Sizes) -> None:
+    """Raise unless draws are of this model: levels, parameters and their shapes are as it says."""
+    if outline is None:
+        return
+    (n_rows,) = sizes["rows"]
+    _needed((outline.n_data == n_rows).all(), f"draws have other rows than {n_rows}")
+    right = (outline.deepest == model.depth).all()
+    _needed(right, f"a draw has other levels than {model.depth}")
+    if model.leaf_noise == "own":
+        _needed(outline.each_level, "a branch skips a level")
+    else:
+        # Nodes that have one child would need more room than there is.
+        _needed(outline.branching, "a node has a single child")
+    names = outline.names
+    needed = NEEDED[model.leaf_noise] + NEEDED_OF_GROUPS * (model.groups is not None)
+    if model.groups is not None and model.groups.line is not None:
+        needed += NEEDED_OF_PARENTS
+    absent = [name for name in needed if name not in names]
+    _needed(not absent, f"a draw lacks {', '.join(absent)}")
+    _check_shapes(outline, sizes)
+    n_sums = sum(name.startswith("sums_") for name in names)
+    wanted = 4 if model.groups is None else 5
+    _needed(n_sums in (0, wanted), "a draw lacks sums of its leaves")
+    _needed(n_sums > 0 or outline.labelled, "neither labels nor sums")
+    _needed(not sizes["gaps"][0] or "imputed" in names, "a draw lacks imputed")
+
+
+def _check_shapes(outline: Outline, sizes: Sizes) -> None:
+    """Check that parameters have a shape that follows from the model and from each draw's tree."""
+    of_trees = {
+        "leaves": outline.n_leaves,
+        "inner": outline.n_nodes - outline.n_leaves,
+        "nodes": outline.n_nodes,
+    }
+    for name, shapes in outline.shapes.items():
+        axes = DRAW[name].axes if name in DRAW else None
+        if axes is None:
+            continue
+        expected: list[Any] = []
+        for axis in axes:
+            expected += [of_trees[axis]] if axis in of_trees else sizes[axis]
+        right = shapes.shape[1] == len(expected)
+        right = right and all((shapes[:, k] == size).all() for k, size in enumerate(expected))
+        _needed(right, f"{name} must have the axes {', '.join(axes)}, got {shapes[0].tolist()}")
 
 
 def _integers(arrays: Arrays, name: str, ndim: int = 1) -> Integers:

@@ -19,7 +19,7 @@ from sticktree.inference.packing import RestingChain
 from sticktree.inference.selection import Selection
 from sticktree.io.laws import Sizes, sizes_of
 from sticktree.io.sound_chains import check_chain
-from sticktree.io.sound_draws import check_alike, check_draws
+from sticktree.io.sound_draws import Outlines, check_alike, check_draws
 from sticktree.model import Groups, Model
 from sticktree.tree import NULL, Tree
 
@@ -33,20 +33,23 @@ PRIORS = (
 )
 
 
-def check_fit(fit: Fit, summaries: Mapping[str, Any]) -> None:
-    """Raise unless a fit is one that could have been made."""
+def check_fit(fit: Fit, summaries: Mapping[str, Any], outlines: Outlines) -> None:
+    """Raise unless a fit is one that could have been made.
+
+    ``outlines`` are those of the draws, as far as they are known.
+    """
     training, sampled = fit.training, fit.sampled
     check_rows(training)
     check_model(sampled.model, training)
-    _check_sampled(sampled, training)
+    _check_sampled(sampled, training, outlines)
     if fit.selection is not None:
-        _check_selection(fit.selection, sampled.model, training)
+        _check_selection(fit.selection, sampled.model, training, outlines)
     level, depth = fit.asked_level, sampled.model.depth
     _needed(level is None or (type(level) is int and 0 <= level <= depth), f"level is {level!r}")
     _check_summaries(summaries, fit)
 
 
-def _check_sampled(sampled: Sampled, training: TrainingData) -> None:
+def _check_sampled(sampled: Sampled, training: TrainingData, outlines: Outlines) -> None:
     model, runs = sampled.model, sampled.runs
     _needed(any(run.draws for run in runs), "there are no draws")
     _needed(type(sampled.finished) is bool, "finished is no truth value")
@@ -65,11 +68,12 @@ def _check_sampled(sampled: Sampled, training: TrainingData) -> None:
         same = set(looks[-1].left) == begun if ended else set(looks[-1].left) <= begun
         _needed(same, "there are other chains than looked at")
     sizes = sizes_of(model, training.data, training.n_data, training.parallel)
-    check_alike([draw for run in runs for draw in run.draws])
-    for run in runs:
+    found = [outlines.of(run.draws) for run in runs]
+    check_alike(found)
+    for run, outline in zip(runs, found, strict=True):
         n_drawn = (len(run.draws) - 1) * sampled.schedule.thin
         _needed(run.n_sweeps >= n_drawn, "there are more draws than sweeps")
-        check_draws(run.draws, model, sizes)
+        check_draws(outline, model, sizes)
         if isinstance(run.chain, RestingChain) and run.chain.arrays is not None:
             check_chain(run.chain.arrays, model, sizes)
 
@@ -250,7 +254,9 @@ def _check_values(x: npt.NDArray[np.float64], columns: Columns) -> None:
 # ---- what was chosen from, and what is known already ---------------------------------------------
 
 
-def _check_selection(selection: Selection, model: Model, training: TrainingData) -> None:
+def _check_selection(
+    selection: Selection, model: Model, training: TrainingData, outlines: Outlines
+) -> None:
     models = selection.models
     _needed(any(one is model for one in models.values()), "the model was not chosen from those")
     for name in ("results", "weights"):
@@ -268,8 +274,7 @@ def _check_selection(selection: Selection, model: Model, training: TrainingData)
         if not draws or training.parallel or draws[0].n_data != training.n_data:
             continue  # these never answer
         check_model(models[name], training)
-        check_alike(draws)
-        check_draws(draws, models[name], _sizes(models[name], training))
+        check_draws(outlines.of(draws), models[name], _sizes(models[name], training))
 
 
 def _sizes(model: Model, training: TrainingData) -> Sizes:

@@ -9,6 +9,7 @@ from scipy import stats
 
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
+from sticktree.engine.shared.noise import LEAST_RATE, gamma_above
 from sticktree.model import Model
 from sticktree.processes import enumerate_trees
 from tests.engine.shared.test_moves import excess_of_stays
@@ -49,6 +50,32 @@ def test_rates_follow_their_conditional_law_given_the_covariance(form):
         assert_law(column, stats.gamma(shape, scale=1 / (PRIOR[1] + precision[d])))
 
 
+@pytest.mark.parametrize("shape", [0.7, 1.0, 12.0])
+@pytest.mark.parametrize("bound", [0.01, 2.0, 25.0, 500.0])
+def test_numbers_above_a_bound_follow_the_law_given_that_they_are(shape, bound):
+    rate, rng = 50.0, np.random.default_rng(2)
+    drawn = gamma_above(shape, np.full(4_000, rate), bound / rate, rng)
+    assert drawn.min() >= bound / rate
+    # P(X > x | X > bound) is uniform; by quadrature, as survival functions end at 1e-300.
+    excess = np.linspace(0.0, 60.0, 60_001)
+    log_density = (shape - 1.0) * np.log1p(excess / bound) - excess
+    area = np.concatenate([[0.0], np.cumsum(np.exp(log_density[1:]) + np.exp(log_density[:-1]))])
+    share = np.interp(rate * drawn - bound, excess, area / area[-1])
+    assert stats.kstest(share, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("form", ["diag", "full"])
+def test_a_column_that_never_varies_keeps_some_noise(form):
+    data = np.column_stack([np.random.default_rng(3).standard_normal((30, 2)), np.zeros(30)])
+    chain = chain_of(form, data)
+    sizes = []
+    for _ in range(300):
+        chain.sweep()
+        sizes.append(np.sqrt(chain.covariance[2, 2]))
+    assert min(sizes) > 1e-4
+    assert np.median(sizes[:150]) == pytest.approx(np.median(sizes[150:]), rel=0.5)
+
+
 def log_evidence(quadratic, log_det, n_data, form, b):
     """Return log p(Y | S, b) with Σ integrated out, up to a constant; b is (…, D) or (…, 1)."""
     dimension = len(quadratic)
@@ -68,7 +95,7 @@ def log_evidence(quadratic, log_det, n_data, form, b):
 
 def posterior(trees, setting, form):
     """Return the probabilities of trees, with b integrated out by quadrature on its logarithm."""
-    grid = np.exp(np.linspace(-16.0, 5.0, 100))
+    grid = np.exp(np.linspace(np.log(LEAST_RATE), 5.0, 100))
     log_prior = stats.gamma.logpdf(grid, PRIOR[0], scale=1 / PRIOR[1]) + np.log(grid)
     if form == "spherical":
         b = grid[:, None]
@@ -105,9 +132,8 @@ def test_log_prior_is_that_of_scipy(form):
     chain = chain_of(form, scales="shared")
     chain.sweep()
     b, sigma = chain.rates, chain.covariance
-    expected = (
-        chain._log_prior_of_tree() + stats.gamma.logpdf(b, PRIOR[0], scale=1 / PRIOR[1]).sum()
-    )
+    law = stats.gamma(PRIOR[0], scale=1 / PRIOR[1])
+    expected = chain._log_prior_of_tree() + (law.logpdf(b) - law.logsf(LEAST_RATE)).sum()
     if form == "full":
         expected += stats.invwishart(1 + 2 * SHAPE, 2 * np.diag(b)).logpdf(sigma)
     else:

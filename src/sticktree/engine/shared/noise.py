@@ -11,7 +11,9 @@ They need the sums of the leaves and Yᵀ Y only, and do not ask where the rows 
 
 A standard deviation then has a half-t prior with 2a degrees of freedom, of scale 1/√(2ag): wide
 noise and narrow noise are both likely enough, in each column by itself. Given Σ each rate is a
-Gamma number again, with the precisions (Σ⁻¹)_dd in place of τ_d.
+Gamma number again, with the precisions (Σ⁻¹)_dd in place of τ_d. No rate is below 10⁻⁴: the density
+of a half-t is above 0 at 0, so that a column that never varies would have no noise at all, and the
+posterior no integral.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaincc, gammainccinv
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.links import ROOT
@@ -37,6 +40,9 @@ from sticktree.engine.shared.scales import draw_covariance, scale_sweep
 from sticktree.engine.shared.seats import concentration_move, grouped_concentration_move, settle
 from sticktree.engine.shared.spectrum import MANY, wide_scale_sweep
 from sticktree.engine.shared.state import State
+
+LEAST_RATE = 1e-4  # the noise of n rows that are alike has the variance 2e-4/n
+FAR = 30.0  # above which a rate times the bound is so far out that exponentials do
 
 
 class SharedNoise(Sampler):
@@ -113,7 +119,7 @@ class SharedNoise(Sampler):
     def _draw_rates(self) -> None:
         """Redraw b given Σ."""
         shape, rate = self._law_of_rates()
-        self.rates = self.rng.standard_gamma(shape, rate.size) / rate
+        self.rates = gamma_above(shape, rate, LEAST_RATE, self.rng)
 
     def _law_of_rates(self) -> tuple[float, FloatArray]:
         """Return shape and rates of the Gamma law of each b given Σ."""
@@ -130,7 +136,7 @@ class SharedNoise(Sampler):
         fixed = self.model.precision_prior[1]
         if fixed is None:
             shape, rate = self._law_of_rates()
-            return shape / rate
+            return np.maximum(shape / rate, LEAST_RATE)
         spherical = self.model.covariance_type == "spherical"
         return np.full(1 if spherical else self.factor.shape[0], fixed)
 
@@ -156,7 +162,9 @@ class SharedNoise(Sampler):
         if self.model.scales == "per_level":
             value += log_scales(self.state.levels["scale"], *self.model.scale_prior)
         if self.model.learns_rates:
-            value += log_gammas(self.rates, *self.model.rate_prior)
+            shape, rate = self.model.rate_prior
+            value += log_gammas(self.rates, shape, rate)
+            value -= self.rates.size * math.log(gammaincc(shape, rate * LEAST_RATE))
         return value + self._log_prior_covariance()
 
     def _log_prior_covariance(self) -> float:
@@ -176,3 +184,35 @@ class SharedNoise(Sampler):
         factor = snapshot["factor"]
         self.factor = least_form(factor, self.model.covariance_type, len(factor))
         self.rates = snapshot["rates"].copy() if "rates" in snapshot else self._first_rates()
+
+
+def gamma_above(
+    shape: float, rate: FloatArray, least: float, rng: np.random.Generator
+) -> FloatArray:
+    """Draw Gamma(shape, rate) numbers, none of them below ``least``."""
+    found = rng.standard_gamma(shape, rate.size) / rate
+    below = found < least
+    if below.any():
+        bound = rate[below] * least
+        found[below] = np.maximum(_tail(shape, bound, rng) / rate[below], least)
+    return found
+
+
+def _tail(shape: float, bound: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw Gamma(shape, 1) numbers above bounds."""
+    out = np.empty_like(bound)
+    far = bound > FAR + 2.0 * shape
+    near = gammaincc(shape, bound[~far]) * (1.0 - rng.random(int((~far).sum())))
+    out[~far] = gammainccinv(shape, near)
+    left = np.flatnonzero(far)
+    while left.size:
+        # x^(shape − 1) e^(−x) is below the exponential that touches it at the bound; if it falls
+        # faster than e^(−x), below that.
+        start, tangent = bound[left], float(shape > 1.0)
+        slope = 1.0 - tangent * (shape - 1.0) / start
+        beyond = rng.standard_exponential(left.size) / slope
+        log_share = (shape - 1.0) * (np.log1p(beyond / start) - tangent * beyond / start)
+        taken = np.log(1.0 - rng.random(left.size)) < log_share
+        out[left[taken]] = (start + beyond)[taken]
+        left = left[~taken]
+    return out
