@@ -303,10 +303,13 @@ def put_parents(
 
 
 @linked
-def put_groups(state: GroupedState, item: int, half: Index, sign: int) -> None:
-    """Add the data of each group below an item to those of a half, or take them away."""
-    for j in range(half.size):
-        half[j] += sign * state.seated[item, j]
+def put_groups(state: GroupedState, item: int, seated: Index, half: int, sign: int) -> None:
+    """Add the data of each group below an item to those of a half, or take them away.
+
+    ``half`` is a row of ``seated``, which has none if there are no groups.
+    """
+    for j in range(seated.shape[1]):
+        seated[half, j] += sign * state.seated[item, j]
 
 
 @linked
@@ -314,5 +317,5 @@ def groups_of_halves(state: GroupedState, items: Index, side: Index) -> Index:
     """Return the data of each group in both halves, (2, J)."""
     seated = np.zeros((2, state.seated.shape[1]), dtype=np.int64)
     for t in range(items.size):
-        put_groups(state, items[t], seated[side[t]], 1)
+        put_groups(state, items[t], seated, side[t], 1)
     return seated

@@ -427,7 +427,7 @@ def _split_merge(
             _add(half[here], shift[here], precision[item], weighted[item], -1.0)
             half_n[here] -= m
             half_k[here] -= 1
-            put_groups(state, item, seated[here], -1)
+            put_groups(state, item, seated, here, -1)
             half_mass[here] = _log_mass(half[here], shift[here], mean, variance, factor, x)
             half[3], shift[3] = half[1 - here], shift[1 - here]
             _add(half[3], shift[3], precision[item], weighted[item], 1.0)
@@ -445,7 +445,7 @@ def _split_merge(
             side[t] = chosen
             half_n[chosen] += m
             half_k[chosen] += 1
-            put_groups(state, item, seated[chosen], 1)
+            put_groups(state, item, seated, chosen, 1)
             half_mass[chosen] = with_it if chosen == here else there
             _add(half[chosen], shift[chosen], precision[item], weighted[item], 1.0)
     n_siblings = state.nodes[above].n_children

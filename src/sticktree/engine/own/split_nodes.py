@@ -242,7 +242,7 @@ def _scan(
         m = state.nodes[members[t]].n
         half_n[side[t]] -= m
         half_k[side[t]] -= 1
-        put_groups(state, members[t], seated[side[t]], -1)
+        put_groups(state, members[t], seated, side[t], -1)
         for p in range(size):
             half_precision[side[t], p] -= precision[t, p]
             half_weighted[side[t], p] -= precision[t, p] * centre[t, p]
@@ -264,7 +264,7 @@ def _scan(
         side[t] = chosen
         half_n[chosen] += m
         half_k[chosen] += 1
-        put_groups(state, members[t], seated[chosen], 1)
+        put_groups(state, members[t], seated, chosen, 1)
         for p in range(size):
             half_precision[chosen, p] += precision[t, p]
             half_weighted[chosen, p] += precision[t, p] * centre[t, p]
@@ -311,7 +311,7 @@ def join_nodes(state: State, first: int, second: int, phi: FloatArray) -> None:
         unlink(state, child)
         link(state, child, first)
         state.nodes[first].n += state.nodes[child].n
-        put_groups(state, child, state.seated[first], 1)
+        put_groups(state, child, state.seated, first, 1)
     unlink(state, second)
     give_up(state, second)
     state.nodes[second].n = 0
@@ -346,8 +346,8 @@ def break_node(state: State, first: int, members: Index, side: Index, phi: Float
             link(state, members[t], new)
             state.nodes[new].n += state.nodes[members[t]].n
             state.nodes[first].n -= state.nodes[members[t]].n
-            put_groups(state, members[t], state.seated[new], 1)
-            put_groups(state, members[t], state.seated[first], -1)
+            put_groups(state, members[t], state.seated, new, 1)
+            put_groups(state, members[t], state.seated, first, -1)
     if state.nodes[new].level == state.levels.size - 2:
         expect(state, new)
     state.sizes[UNLISTED] = 1
