@@ -11,6 +11,7 @@ from dataclasses import replace
 from benchmarks import (
     clusters,
     engine,
+    group_answers,
     groups,
     mixing,
     scale_chunks,
@@ -36,6 +37,8 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         engine.growth,
         groups.groups,
         groups.groups_of_many,
+        group_answers.group_answers,
+        group_answers.group_penguins,
         start.memory,
         start.compiling,
         mixing.mixing,
@@ -59,6 +62,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
 }
 GROUPS = (
     "scale",
+    "group",
     "clusters",
     "wide",
 )  # of parts that begin so; they take long, and run when asked for

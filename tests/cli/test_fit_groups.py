@@ -74,7 +74,6 @@ def test_a_run_with_groups_has_their_shares_and_contrasts(cells, tmp_path, told)
         ("--group nobody", "--group: there is no column 'nobody'"),
         ("--group site --kinds patient=group", "--group can be one column only"),
         ("--group site --condition patient", "--condition: group"),
-        ("--group patient --algorithm parallel", "--group must be None unless"),
     ],
 )
 def test_what_is_wrong_with_groups_is_said(cells, tmp_path, told, options, words):

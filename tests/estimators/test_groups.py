@@ -74,6 +74,26 @@ def test_shares_are_those_of_the_rows(fitted):
     assert fitted.group_labels_.tolist()[0] == 0
 
 
+def test_a_group_is_compared_with_the_rows_of_all_others(fitted):
+    found = fitted.compare("c")
+    low = int(fitted.predict([[0.0]])[0])
+    shares = fitted.composition_.shares[:, :, low]
+    expected = np.log(shares[:, 2] / ((38 * shares[:, 0] + 40 * shares[:, 1]) / 78))
+    np.testing.assert_allclose(found.log_ratio[:, low], expected, rtol=1e-9)
+    assert found.sides == ("c", "all others")
+    assert "c over all others" in str(found)
+    assert fitted.composition_.n_rows.tolist() == [38, 40, 38]
+
+
+def test_smaller_branches_can_be_asked_for(fitted):
+    more = fitted.composition(n_clusters=4)
+    assert more.n_clusters == 4
+    np.testing.assert_allclose(more.shares.sum(axis=2), 1.0, atol=1e-9)
+    names = {line["branch"] for line in fitted.compare("a", "c", n_clusters=4).table}
+    assert names >= set("0123")
+    assert fitted.composition() is fitted.composition_
+
+
 def test_sticks_of_groups_have_the_mean_by_which_rows_are_predicted(fitted):
     """E θ_j(f) is the probability that the next row of group j goes to leaf f."""
     draw, rng = fitted.posterior_.draws[-1], np.random.default_rng(1)
@@ -232,9 +252,35 @@ def test_bad_groups_are_named_before_work_starts(call, words):
     assert_rejected(lambda: call(DFPMixture(**QUICK), x), *words)
 
 
+def test_a_group_of_one_row_and_one_of_none_but_its_own_have_wide_intervals():
+    x, groups = rows()
+    groups = np.where(np.arange(len(x)) == 3, "lone", groups)
+    mixture = DFPMixture(**QUICK).fit(x, groups=groups)
+    found = mixture.composition_
+    low, high = found.interval
+    lone = found.groups.index("lone")
+    assert ((high - low)[lone, :2] > 0.5).all()
+    line = mixture.compare("lone", "a").table[0]
+    assert 0.01 < line["p_greater"] < 0.99
+    assert np.isfinite(mixture.score_samples(x[:3], groups=["lone", "a", "lone"])).all()
+
+
+def test_every_row_in_a_group_of_its_own_is_a_fit():
+    x = rows()[0][::4]
+    mixture = DFPMixture(**QUICK).fit(x, groups=np.arange(len(x)))
+    found = mixture.composition_
+    assert found.shares.shape[1] == len(x)
+    np.testing.assert_allclose(found.shares.sum(axis=2), 1.0, atol=1e-9)
+    assert mixture.groups_matter().matter is not True
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda m: m.compare(), ("a", "None", "'a'")),
+        (lambda m: m.compare("a", conditions=["x"]), ("conditions", "dict")),
+        (lambda m: m.compare("a", "b", n_clusters=0), ("n_clusters", "0")),
+        (lambda m: m.composition(n_clusters="many"), ("n_clusters", "many")),
         (lambda m: m.compare("a", "nobody"), ("b", "nobody", "'a'")),
         (lambda m: m.compare("a", "a"), ("b", "another group")),
         (lambda m: m.compare("a", "b", within="tree"), ("within", "tree", "parent")),

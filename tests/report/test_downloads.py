@@ -158,3 +158,10 @@ def test_paper_has_a_picture_of_its_own(open_page, cut_page):
     page.emulate_media(media="screen", color_scheme="dark")
     assert picture.is_hidden()
     assert page.locator("#tree").is_visible()
+
+
+def test_the_button_prints(open_page, cut_page):
+    page = open_page(cut_page)
+    page.evaluate("window.print = () => { document.body.dataset.printed = 'yes'; }")
+    page.locator("#print").click()
+    assert page.evaluate("document.body.dataset.printed") == "yes"

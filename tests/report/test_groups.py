@@ -11,7 +11,7 @@ from sticktree.posterior.draws import ConvergenceWarning
 from sticktree.report import build_report, write_report
 from sticktree.report.groups import MOST_GROUPS
 from tests.support.made_fits import NASTY
-from tests.support.pages import Page
+from tests.support.pages import Page, until
 
 NAMES = [NASTY[0], "b", "c", "d", "e", "f"]
 CONDITIONS = {name: "treated" if k > 2 else "<i>control</i>" for k, name in enumerate(NAMES)}
@@ -121,6 +121,16 @@ def test_many_groups_are_cut_and_that_is_said():
     page = build_report(fitted(rows, np.tile(np.arange(70), 2)))
     assert len(Page(page).table(SHARES)) == 1 + MOST_GROUPS
     assert re.search(r"10 groups more in composition.csv", page)
+
+
+def test_rows_can_be_coloured_by_their_group(grouped, open_page, folder):
+    page = open_page(write_report(folder / "coloured.html", grouped))
+    options = page.locator("#colour option").all_inner_texts()
+    assert "group" in options
+    page.locator("#colour").select_option(label="group")
+    until(page, "document.getElementById('legend').textContent.includes('group')")
+    head = Page(build_report(grouped)).table("Flat clusters")[0]
+    assert "Most frequent class" not in head  # groups are no classes
 
 
 def test_fits_without_groups_have_no_such_section(estimator):

@@ -174,6 +174,17 @@ def test_arrows_walk_enter_zooms_and_backspace_leaves(open_page, plain, estimato
     assert page.evaluate("document.activeElement.getAttribute('role')") == "treeitem"
 
 
+def test_a_button_unfolds_all(open_page, plain):
+    page = open_page(plain)
+    page.locator("#outline [tabindex='0']").focus()
+    page.keyboard.press("ArrowRight")
+    name = current(page)
+    page.keyboard.press(" ")
+    assert current(page) == f"{name}, folded"
+    page.locator("#unfold").click()
+    until(page, "!document.querySelector('#outline').textContent.includes(', folded')")
+
+
 def test_space_folds_and_right_unfolds(open_page, plain):
     page = open_page(plain)
     page.locator("#outline [tabindex='0']").focus()

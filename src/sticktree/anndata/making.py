@@ -102,14 +102,11 @@ def _categories(rows: ReadableTable) -> Iterator[tuple[str, list[str | None]]]:
 
 def _groups(found: Fit) -> dict[str, list[str | None]]:
     """Return the group of every row, if the fit has groups; None is a row without one."""
-    groups = found.training.groups
-    if groups is None:
+    groups, names = found.training.groups, found.training.groups_of_rows()
+    if groups is None or names is None:
         return {}
-    of_rows: list[str | None] = [None] * found.training.n_rows
-    numbers = groups.of_data[found.training.first_data]
-    for row, k in zip(found.training.fitted_rows.tolist(), numbers.tolist(), strict=True):
-        of_rows[row] = str(groups.names[k]) if k < len(groups.names) else None
-    return {"group" if groups.column is None else str(groups.column): of_rows}
+    heading = "group" if groups.column is None else str(groups.column)
+    return {heading: [None if name is None else str(name) for name in names]}
 
 
 def _missing(value: Any) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray
-from sticktree.data.sources.tables import ChunkedTable
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.tree.arrays import NULL
 
@@ -135,6 +134,11 @@ def read_groups(
     return RowGroups(tuple(names), numbers[rows], column)
 
 
+def _in_chunks(X: Any) -> bool:  # noqa: N803
+    """Return whether a table is a ``ChunkedTable``, which rows that know groups cannot import."""
+    return hasattr(X, "select") and hasattr(X, "words")
+
+
 def take_column(
     X: Any,  # noqa: N803
     groups: Any,
@@ -146,13 +150,13 @@ def take_column(
     """
     if not isinstance(groups, str):
         return X, groups, None
-    columns = X.names if isinstance(X, ChunkedTable) else getattr(X, "columns", None)
+    columns = X.names if _in_chunks(X) else getattr(X, "columns", None)
     known = [] if columns is None else [str(name) for name in columns]
     if groups not in known:
         expected = "the name of a column of the table, or one name for each row"
         shown = f"{groups!r}" + (f", where the columns are {', '.join(known)}" if known else "")
         raise ParameterError(parameter, groups, expected, shown=shown)
-    if isinstance(X, ChunkedTable):
+    if _in_chunks(X):
         place = known.index(groups)
         others = [k for k in range(len(known)) if k != place]
         return X.select(others), X.select([place]).words(), groups

@@ -354,6 +354,16 @@ class TrainingData:
             )
         return self.first_data[np.searchsorted(self.fitted_rows, asked)]
 
+    def groups_of_rows(self) -> list[Any] | None:
+        """Return the name of each row's group, None where it has none; None without groups."""
+        if self.groups is None:
+            return None
+        names, numbers = self.groups.names, self.groups.of_data[self.first_data]
+        found: list[Any] = [None] * self.n_rows
+        for row, k in zip(self.fitted_rows.tolist(), numbers.tolist(), strict=True):
+            found[row] = names[k] if k < len(names) else None
+        return found
+
     def table(self) -> FloatArray:
         """Return the rows of the user's table as numbers, all of them; see `Scaling.restored`."""
         table = np.empty((self.n_rows, self.standardised.shape[1]))

@@ -224,8 +224,9 @@ class FittedMixture(Learned):
         Parameters
         ----------
         a, b : object
-            Names of two groups, or of two parents of groups; with ``conditions`` those of two
-            conditions, which may be left out if there are no others.
+            Names of two groups, or of two parents of groups; without ``b`` it is the rows of all
+            other groups together. With ``conditions`` names of two of these, which may be left out
+            if there are no others.
         conditions : dict or None, default=None
             The condition of each group, ``{group: condition}``. Groups are then a sample of all
             that could have been in a condition: how much they vary counts, as the number of rows in

@@ -217,8 +217,11 @@ class Fit(FittedClusters):
         shares = group_shares(draws, groups.of_data, n_names, labels, rng, times)
         some = spread(draws, PARTITION_DRAWS)
         partitions = group_partitions(some, groups.of_data, n_names, labels, rng)
+        n_rows = np.bincount(groups.of_data, minlength=n_names)[:n_names].astype(np.int32)
         merges, descent = self._cluster_merges(labels), groups.descent()
-        found = Composition(groups.names, shares, merges, partitions, in_order=groups.in_order)
+        found = Composition(
+            groups.names, shares, merges, partitions, n_rows=n_rows, in_order=groups.in_order
+        )
         return found.with_parents(descent, rng) if descent else found
 
     @property

@@ -18,6 +18,7 @@ from sticktree.tree import NULL, Tree
 
 INTERVAL = (0.03, 0.97)  # 94 %
 SIXTY_EIGHT = (0.16, 0.84)  # %, two standard deviations apart where draws are normal
+OTHERS = "all others"
 RATIO = 1.2  # of shares, that matters
 ALIKE = 0.5  # probability above which groups are in one cluster
 
@@ -36,6 +37,8 @@ class Composition(Lines):
         The clusters as data of a tree: its nodes are the branches.
     partitions : int array, shape (draws, groups)
         Draws of which groups have the same shares.
+    n_rows : int array, shape (groups,), or None
+        Rows of each group, where they are known.
     descent : dict
         The places of the groups below each parent that has no rows of its own.
     in_order : bool
@@ -46,6 +49,7 @@ class Composition(Lines):
     shares: FloatArray
     tree: Tree
     partitions: IntArray
+    n_rows: IntArray | None = None
     descent: Mapping[Any, tuple[int, ...]] = field(default_factory=dict)
     in_order: bool = False
 
@@ -67,7 +71,11 @@ class Composition(Lines):
             weight = rng.dirichlet(np.ones(len(below)), size=len(self.shares))
             parts.append(np.einsum("dj,djk->dk", weight, self.shares[:, list(below)])[:, None])
         names, shares = (*self.groups, *descent), np.concatenate(parts, axis=1)
-        return replace(self, groups=names, shares=shares, descent=descent)
+        n_rows = self.n_rows
+        if n_rows is not None:
+            of_parents = [n_rows[list(below)].sum() for below in descent.values()]
+            n_rows = np.append(n_rows, of_parents).astype(np.int32)
+        return replace(self, groups=names, shares=shares, descent=descent, n_rows=n_rows)
 
     @property
     def n_clusters(self) -> int:
@@ -201,6 +209,8 @@ class Composition(Lines):
         if conditions is None and (a in self.descent or b in self.descent):
             conditions = self._of_parents(a, b)
         if conditions is None:
+            if b is None and a is not None and self.n_rows is not None and len(self.groups) > 1:
+                return self._against_others(self._place("a", a), self.n_rows, within)
             logs = self._log_shares(self.shares, within)
             first, second = self._place("a", a), self._place("b", b)
             if first == second:
@@ -209,6 +219,18 @@ class Composition(Lines):
         else:
             a, b, ratio, rows = self._between(a, b, conditions, within)
         return Contrasts((a, b), tuple(self.names), ratio, within, rows, conditions is not None)
+
+    def _against_others(self, first: int, n_rows: IntArray, within: str | None) -> Contrasts:
+        """Return the ratio of shares in a group to those in the rows of all others together."""
+        n_groups = len(self.groups) - self.n_parents
+        weights = np.where(np.arange(len(self.groups)) < n_groups, n_rows, 0).astype(np.float64)
+        weights[[first, *self.descent.get(self.groups[first], ())]] = 0.0
+        if not weights.any():
+            raise ParameterError("a", self.groups[first], "a group or parent that is not all rows")
+        others = np.einsum("j,djk->dk", weights / weights.sum(), self.shares)
+        logs = self._log_shares(np.stack([self.shares[:, first], others], axis=1), within)
+        sides, sizes = (self.groups[first], OTHERS), (1, int((weights > 0).sum()))
+        return Contrasts(sides, tuple(self.names), logs[:, 0] - logs[:, 1], within, sizes)
 
     def _log_shares(self, of_clusters: FloatArray, within: str | None) -> FloatArray:
         """Return the log share of each branch, of all or of the branch above it."""
@@ -270,7 +292,7 @@ class Composition(Lines):
                 shown=f"{sizes[0]} and {sizes[1]} groups",
             )
         degrees = sum(sizes) - 2
-        logs = self._log_shares(self.shares.mean(axis=0, keepdims=True), within)[0]
+        logs = self._log_shares(self._of_rows()[None], within)[0]
         parts = [logs[place] for place in places]
         means = [part.mean(axis=0) for part in parts]
         squares = sum(
@@ -283,6 +305,14 @@ class Composition(Lines):
         variance = np.maximum(squares / rng.chisquare(degrees, size=size), least)
         error = np.sqrt(variance * (1.0 / sizes[0] + 1.0 / sizes[1]))
         return a, b, means[0] - means[1] + error * rng.standard_normal(size), sizes
+
+    def _of_rows(self) -> FloatArray:
+        """Return mean shares, each of half a row at least: fewer than that nobody has seen."""
+        mean = self.shares.mean(axis=0)
+        if self.n_rows is None:
+            return np.asarray(mean)
+        least = 0.5 / np.maximum(self.n_rows, 1)[:, None]
+        return np.asarray(np.maximum(mean, least))
 
     def _two_conditions(self, a: Any, b: Any, conditions: Mapping[Any, Any]) -> tuple[Any, Any]:
         if not isinstance(conditions, Mapping):

@@ -119,9 +119,8 @@ class GroupGain:
             if named:
                 lines.append(f"  most unlike the others: {named}")
         if self.n_bad_k:
-            lines.append(
-                f"  for {self.n_bad_k:,} rows the figures are unreliable (k-hat above {BAD_K_HAT})"
-            )
+            rows = "one row" if self.n_bad_k == 1 else f"{self.n_bad_k:,} rows"
+            lines.append(f"  for {rows} the figures are unreliable (k-hat above {BAD_K_HAT})")
         return "\n".join(lines)
 
 

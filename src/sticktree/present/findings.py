@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 SIZES_SHOWN = 8  # of clusters
 COLUMNS_SHOWN = 8  # that carry the clusters
+MOST_GROUPS = 60  # that can be told apart beside a tree
 COVARIANCES = {"full": "full", "diag": "diagonal", "spherical": "spherical"}
 NOISES = {"shared": "the same noise at all leaves", "own": "each leaf with its own noise"}
 
@@ -96,12 +97,22 @@ class Findings:
         self._names = self._of_rows("names", names)
         known = self._of_rows("classes", classes)
         self.annotations = [] if known is None else [Annotation("class", Classes.of(known))]
-        """Classes first, then annotations as they were given."""
+        """Classes first, then annotations as they were given, then groups."""
         for name, values in (annotations or {}).items():
             self.annotations.append(Annotation.of(str(name), self._of_annotation(name, values)))
         self.classes = next((one.classes for one in self.annotations if one.classes), None)
+        self._annotate_groups()
         if by_level is not None:
             self.by_level = list(by_level)
+
+    def _annotate_groups(self) -> None:
+        """Add the groups of the rows to what is known of them; they are no classes."""
+        groups, names = self.fit.training.groups, self.fit.training.groups_of_rows()
+        if groups is None or names is None or len(groups.names) > MOST_GROUPS:
+            return
+        heading = "group" if groups.column is None else str(groups.column)
+        if heading not in [one.name for one in self.annotations]:
+            self.annotations.append(Annotation(heading, Classes.of(names)))
 
     def _of_rows(self, name: str, given: Sequence[Any] | None) -> list[Any] | None:
         if given is None:
