@@ -73,7 +73,8 @@ def entry(place, value):
         ("chain_sizes", entry(1, 0), "list of free nodes"),
         ("chain_leaf", entry(0, 10**6), "sits in a node that is not there"),
         ("chain_words", lambda words: words * 0, "random numbers"),
-        ("chain_factor", lambda factor: factor * 0, "singular"),
+        ("chain_factor", lambda factor: factor * 0, "ingular"),
+        ("chain_factor", entry(0, 1e-300), "singular"),
         ("chain_leaves", lambda leaves: leaves[::-1], "listed"),
     ],
 )

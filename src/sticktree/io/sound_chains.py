@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.checks import FARTHEST
 from sticktree.engine.own.state import DIAG, FORM, FULL, PHI, SPHERICAL, TWIGS
 from sticktree.inference.packing import CHAIN as PREFIX
 from sticktree.inference.packing import PARALLEL
@@ -149,11 +150,14 @@ def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
 def _check_factor(factor: npt.NDArray[Any], size: tuple[int, ...], model: Model) -> None:
     """Check that A is a matrix that has an inverse, or the diagonal of one."""
     if factor.ndim == 1:
-        _needed(model.covariance_type != "full" and (factor != 0).all(), "factor is singular")
-        return
-    _needed(factor.shape == 2 * size, f"factor has the shape {factor.shape}")
-    sign, volume = np.linalg.slogdet(factor)
-    _needed(sign != 0 and np.isfinite(volume), "factor is singular")
+        _needed(model.covariance_type != "full", "factor is a diagonal")
+        inverse = 1.0 / factor
+    else:
+        _needed(factor.shape == 2 * size, f"factor has the shape {factor.shape}")
+        inverse = np.linalg.inv(factor)  # raises if it is singular
+    # Sums of squares of rows in units of the noise must be numbers.
+    right = np.abs(inverse).max() < FARTHEST and np.abs(factor).max() < FARTHEST
+    _needed(right, "factor is singular, or nearly so")
 
 
 class _Links:
