@@ -90,3 +90,16 @@ def test_restored_chain_goes_on_with_the_identical_draws(form, depth, floor):
     for name, value in chain.parameters().items():
         assert (value == other.parameters()[name]).all(), name
     assert (chain.leave_one_out() == other.leave_one_out()).all()
+
+
+def test_equal_rows_are_spread_alike_in_any_order():
+    rng = np.random.default_rng(0)
+    x = np.repeat([[0.0, 1.0], [2.0, 1.0], [2.0, 3.0]], 4, axis=0)
+    columns = engine.columns_of(("gaussian",) * 2, np.ones(2, int), np.full(2, 0.01))
+    model = Model(np.ones(1), leaf_noise="own", covariance_type="full", columns=columns)
+    order = rng.permutation(len(x))
+    first, second = (ColumnsChain(y, model, rng).state.data for y in (x, x[order]))
+    assert len(np.unique(first[:, 0])) == len(x)  # no value repeats
+    assert not np.array_equal(second, first[order])  # which of equal rows is first may differ
+    for column in range(2):
+        np.testing.assert_array_equal(np.sort(first[:, column]), np.sort(second[:, column]))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.groups import group_arrays
 from sticktree.engine.common.links import ROOT
 from sticktree.engine.own.kinds import CODES, LIKELIHOODS
@@ -91,8 +91,9 @@ def empty_state(data: FloatArray, model: Model) -> State:
     discount = 0.1 if model.discount is None else model.discount
     levels["alpha"] = c * levels["shape"] - discount * model.less_discount
     shape, rate = model.node_prior
+    groups = None if model.groups is None else model.groups.of_row
     state = State(
-        data=_dequantised(data, layout.floor) if full else data.copy(),
+        data=_dequantised(data, layout.floor, groups) if full else data.copy(),
         leaf=np.full(n_data, NULL, dtype=np.int64),
         nodes=np.zeros(room, dtype=NODE),
         order=np.empty(room, dtype=np.int64),
@@ -119,12 +120,7 @@ def empty_state(data: FloatArray, model: Model) -> State:
         bound=np.empty((5, n_data + SPARE)),
         reach=np.empty((depth, coordinates, 2)),
         work=np.empty((2, n_columns)),
-        **group_arrays(
-            room,
-            depth,
-            None if model.groups is None else model.groups.of_row,
-            None if model.groups is None else model.groups.line,
-        ),
+        **group_arrays(room, depth, groups, None if model.groups is None else model.groups.line),
     )
     for link in ("parent", "first_child", "next_sibling", "previous_sibling"):
         state.nodes[link] = NULL
@@ -132,12 +128,14 @@ def empty_state(data: FloatArray, model: Model) -> State:
     return state
 
 
-def _dequantised(data: FloatArray, floor: FloatArray) -> FloatArray:
+def _dequantised(data: FloatArray, floor: FloatArray, groups: IntArray | None) -> FloatArray:
     """Spread values that repeat evenly over one unit of their last digit, always in the same way.
 
     With full covariances that takes the place of a floor: a leaf with the same value many times
-    would be flat otherwise.
+    would be flat otherwise. What a row gets depends on its rank among all rows, not on its place:
+    the order of the rows does not matter.
     """
-    unit = np.sqrt(12.0 * floor)
-    noise = np.random.default_rng(0).uniform(-0.5, 0.5, size=data.shape)
-    return np.asarray(data + unit * noise)
+    keys = data if groups is None else np.column_stack([data, groups])
+    noise = np.empty(data.shape)
+    noise[np.lexsort(keys.T)] = np.random.default_rng(0).uniform(-0.5, 0.5, size=data.shape)
+    return np.asarray(data + np.sqrt(12.0 * floor) * noise)
