@@ -47,6 +47,8 @@ def test_the_record_says_how_it_came_to_be(finished, flowers):
         "weights": None,
         "group": None,
         "condition": None,
+        "parent": None,
+        "time": None,
         "conditions": None,
         "days": {},
         "preferred": {},

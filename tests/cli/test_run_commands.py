@@ -63,6 +63,8 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     (run.parent / "visits.csv").write_text("\n".join(["visits,ward,cost", *rows, "?,A,3"]))
     cells = [f"{k},{'abcd'[k % 4]},{'AB'[k % 2]}" for k in range(8)]
     (run.parent / "cells.csv").write_text("\n".join(["x,patient,treated", *cells]))
+    events = [f"{k / 2},{1 + k // 4}" for k in range(8)]
+    (run.parent / "events.csv").write_text("\n".join(["x,day", *events]))
     frame = pandas.read_csv(run.parent / "visits.csv", nrows=9)
     frame = frame.assign(when=pandas.date_range("2021-03-01", periods=9), notes="none", ward=None)
     frame.to_excel(run.parent / "survey.xlsx", sheet_name="2021", index=False)
@@ -71,14 +73,14 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
     genes.to_csv(run.parent / "genes.csv", index=False)
     shapes = []
 
-    def stop(self, X, sample_weight=None, groups=None):  # noqa: N803
+    def stop(self, X, sample_weight=None, **kin):  # noqa: N803
         shapes.append(X.values.shape)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(DFPMixture, "fit", stop)
     shutil.rmtree("run")
     found = examples(told, "fit")
-    assert len(found) == 14
+    assert len(found) == 15
     for words in found:
         if "--scheduler" in words:  # there is no cluster here; see test_fit_cluster.py
             continue
@@ -96,6 +98,7 @@ def test_the_examples_of_fit_are_understood(run, told, monkeypatch):
         (30, 2),
         (10, 3),
         (3, 2),
+        (8, 1),
         (8, 1),
         (3, 2),
         (6, 6),

@@ -186,17 +186,18 @@ def test_chains_start_with_sticks_that_add_up_and_every_row_in_its_group(name):
     kind, choices, _ = CASES[name]
     chain = kind(np.random.default_rng(1), **choices).chain
     state = chain.state
-    assert (state.stick > 0).all()
-    assert (state.rest > 0).all()
     order = state.order[: state.sizes[ALIVE]]
     for node in order:
         below = order[state.nodes["parent"][order] == node]
         level = state.nodes["level"][node]
         if below.size:
+            assert (state.stick[below, level] > 0).all()
+            assert state.rest[node, level] > 0
             total = state.stick[below, level].sum() + state.rest[node, level]
             assert total == pytest.approx(1.0, abs=1e-12)
         above = state.nodes["parent"][node]
         for at in range(0 if above < 0 else state.nodes["level"][above] + 1, level):
+            assert min(state.stick[node, at], state.rest[node, at]) > 0
             assert state.stick[node, at] + state.rest[node, at] == pytest.approx(1.0, abs=1e-12)
     assert state.seated[0].tolist() == [3, 2, 1, 0]
     if state.leaf.size:  # rows are at hand one by one

@@ -187,7 +187,7 @@ def test_summaries_that_fail_are_made_another_time(monkeypatch, blobs):
     monkeypatch.setattr(module, "AT_ONCE", 100)
     mixture = fit(blobs)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "consensus_tree", lambda *_: 1 / 0)
+        patch.setattr("sticktree.fit.clusters.consensus_tree", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             _ = mixture.tree_
     assert mixture.tree_.n_data == len(blobs)

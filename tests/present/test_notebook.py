@@ -250,7 +250,13 @@ def fitted(posterior, clusters=0.98, **changes):
         "sampled": SimpleNamespace(course=Course()),
         "diagnosis": Diagnosis({}, {}, Settled(2, 0.001, 0.05, 0.02, clusters, labels, 0.99)),
         "training": SimpleNamespace(
-            n_data=30, n_rows=30, names=None, fitted_rows=np.arange(30), factors=None
+            n_data=30,
+            n_rows=30,
+            names=None,
+            fitted_rows=np.arange(30),
+            factors=None,
+            groups=None,
+            groups_of_rows=lambda: None,
         ),
     }
     mixture.fit_ = SimpleNamespace(**known | changes)

@@ -55,8 +55,8 @@ class DFPMixture(FittedMixture):
         How alike groups are: larger means more alike. It is γ of the sticks of a group around those
         of all, and counts if :meth:`fit` is told of groups. None learns it.
     kinship : float or None, default=None
-        How much of a group comes by way of its parent, if :meth:`fit` is told of parents or times:
-        κ, from 0, where parents do not matter, to 1. None learns it.
+        How much of a group comes by way of its parent, from 0 to 1. It is κ, and counts if
+        :meth:`fit` is told of parents or times; near 0 parents do not matter. None learns it.
     covariance_type : {"auto", "full", "diag", "spherical"}, default="auto"
         The form of the covariance of the noise. "auto" lets the data choose it, together with
         ``leaf_noise`` and the depth: two chains of 50 sweeps of each of six candidates are compared
