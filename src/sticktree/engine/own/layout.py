@@ -135,8 +135,9 @@ def _dequantised(data: FloatArray, floor: FloatArray, groups: IntArray | None) -
     would be flat otherwise. What a row gets depends on its rank among all rows, not on its place:
     the order of the rows does not matter.
     """
-    known = groups is not None and groups.size == len(data)  # a state of sums has no rows
-    keys = np.column_stack([data, groups]) if known else data
+    keys = data
+    if groups is not None and groups.size == len(data):  # a state of sums has no rows
+        keys = np.column_stack([data, groups])
     noise = np.empty(data.shape)
     noise[np.lexsort(keys.T)] = np.random.default_rng(0).uniform(-0.5, 0.5, size=data.shape)
     return np.asarray(data + np.sqrt(12.0 * floor) * noise)
