@@ -1,7 +1,6 @@
 """Choosing among models: the right one, within the budget, whatever the number of threads."""
 
 import threading
-from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -194,14 +193,14 @@ def test_ctrl_c_ends_all_chains(data, monkeypatch):
         assert pressed.wait(60)
         yield from sweeps(self, schedule)
 
-    def result(self, timeout=None):
+    def wait(*_):
         for _ in range(2):
             assert begun.acquire(timeout=60)
         pressed.set()
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Run, "sweeps", slow)
-    monkeypatch.setattr(Future, "result", result)
+    monkeypatch.setattr("sticktree.inference.runner.wait", wait)
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         choose(data, ("a", NARROW), ("b", DEEP), n_sweeps=10**7)
