@@ -130,7 +130,7 @@ def take_out(state, x, old):
         lack, moved = 0.0, 0.0
     else:
         lack, moved, _ = compiled_take_out(state, x, old)
-    complete(state)
+    complete(state, x)
     return state, lack, moved
 
 

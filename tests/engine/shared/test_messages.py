@@ -145,6 +145,7 @@ def test_density_at_every_point_of_every_edge_is_the_dense_one_without_the_datum
     for i in (NULL, 0, 1, 9):
         x = state.data[max(i, 0)]
         without, lack, _ = twin.take_out(state, x, NULL if i == NULL else state.leaf[i])
+        moved = (without.shift**2).sum()
         others = np.delete(np.arange(tree.n_data), [] if i == NULL else [i])
         rest = Tree(full.parent, full.leaf[others], level=full.level)
         dense = Dense(rest, state.data[others], setting)
@@ -155,7 +156,7 @@ def test_density_at_every_point_of_every_edge_is_the_dense_one_without_the_datum
             spread = dense.covariance[place, place] + extra
             square = ((x - dense.mean[place]) ** 2).sum()
             expected.append(0.5 * (dimension * np.log(setting.noise / spread) - square / spread))
-            found.append(log_density(without, order[node], level, x, extra, lack))
+            found.append(log_density(without, order[node], level, extra, moved, lack))
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
         for (node, level, _), value in zip(places(tree), expected, strict=True):
             if level == depth:

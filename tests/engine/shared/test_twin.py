@@ -278,8 +278,10 @@ def test_near_leaves_are_weighed_exactly_and_far_ones_are_within_their_bound(
         y, old = state.data[i], state.leaf[i]
         here, lack, moved = twin.take_out(state, y, old)
         expected = np.array([weigh_leaf(here, k, y, lack) for k in leaves])
+        moves = (here.shift**2).sum()
         dense = [
-            here.nodes["path"][k] * np.exp(log_density(here, k, 2, y, 0.5, lack)) for k in leaves
+            here.nodes["path"][k] * np.exp(log_density(here, k, 2, 0.5, moves, lack))
+            for k in leaves
         ]
         np.testing.assert_allclose(expected, dense, rtol=1e-9)
         # Centres that are off by as much as is admitted, away from the datum.
@@ -335,7 +337,8 @@ def test_points_below_the_bound_find_every_new_branch_in_proportion_to_its_weigh
     bounds = [chance * here.levels["bound"][level] for (_, level), chance in expected.items()]
     assert bound == pytest.approx(sum(bounds), rel=1e-9)
     for node, level in expected:
-        density = log_density(here, node, level, y, tail(here, level), lack)
+        moved = (here.shift**2).sum()
+        density = log_density(here, node, level, tail(here, level), moved, lack)
         expected[node, level] *= np.exp(density)
     assert sum(expected.values()) <= bound
     found = dict.fromkeys(expected, 0.0)

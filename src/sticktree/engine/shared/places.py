@@ -34,7 +34,7 @@ from sticktree.engine.common.groups import opening_at, seats, taking
 from sticktree.engine.common.links import ALIVE, LEAVES, ROOT, UNLISTED, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, uniform
 from sticktree.engine.shared.messages import edge_variance, locate
-from sticktree.engine.shared.state import DRIFT, NOISE, State, tail
+from sticktree.engine.shared.state import ALONG, DRIFT, EDGE, NOISE, SQUARE, State, tail
 from sticktree.jit import inlined, linked
 from sticktree.tree.arrays import NULL
 
@@ -198,9 +198,13 @@ def _density(state: State, node: int, level: int, y: FloatArray, lack: float) ->
     """Return the density of the datum at hand on a new branch."""
     locate(state, node)
     _find_covariance(state, node)
+    multiply(state, node, y)
     if state.nodes[node].level != level:
-        _find_covariance(state, state.nodes[node].parent)
-    return math.exp(log_density(state, node, level, y, tail(state, level), lack))
+        above = state.nodes[node].parent
+        _find_covariance(state, above)
+        multiply(state, above, y)
+    moved = _dot(state.shift, state.shift)
+    return math.exp(log_density(state, node, level, tail(state, level), moved, lack))
 
 
 @linked
@@ -216,32 +220,37 @@ def _find_covariance(state: State, node: int) -> None:
 @linked
 def choose_exactly(state: State, y: FloatArray, lack: float, rng: RandomState) -> tuple[int, int]:
     """Choose among all leaves and new branches by their exact weights."""
-    _complete(state)
-    depth = state.levels.size - 1
+    _complete(state, y)
+    depth, moved = state.levels.size - 1, _dot(state.shift, state.shift)
     total, chosen = 0.0, NULL
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         if state.nodes[node].level == depth:
-            weight = weigh_leaf(state, node, y, lack)
+            value = log_density(state, node, depth, state.scalars[NOISE], moved, lack)
+            weight = state.nodes[node].path * math.exp(value)
             total += weight
             if uniform(rng) * total < weight:
                 chosen = node
-    branches, node, level = _weigh_branches(state, y, lack, rng)
+    branches, node, level = _weigh_branches(state, moved, lack, rng)
     if not total + branches > TINY:
-        return _choose_by_logs(state, y, lack, rng)
+        return _choose_by_logs(state, moved, lack, rng)
     if uniform(rng) * (total + branches) < total:
         return chosen, depth
     return node, level
 
 
 @linked
-def _complete(state: State) -> None:
-    """Bring all nodes up to date and fill in their covariances and paths for the datum at hand."""
+def _complete(state: State, y: FloatArray) -> None:
+    """Bring all nodes up to date and fill in what is needed of each for the datum at hand.
+
+    That is its covariance, its path and its products.
+    """
     if state.sizes[UNLISTED]:
         list_nodes(state)
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
         locate(state, node)
+        multiply(state, node, y)
         if state.nodes[node].left == 0:
             above = state.nodes[node].parent
             state.nodes[node].covariance = state.nodes[node].gain * state.nodes[above].covariance
@@ -252,7 +261,7 @@ def _complete(state: State) -> None:
 
 @linked
 def _weigh_branches(
-    state: State, y: FloatArray, lack: float, rng: RandomState
+    state: State, moved: float, lack: float, rng: RandomState
 ) -> tuple[float, int, int]:
     """Return the sum of the weights of all new branches, and one of them drawn by weight."""
     depth = state.levels.size - 1
@@ -268,7 +277,7 @@ def _weigh_branches(
             for j in range(top + 1, level):
                 here = passing / seats(state, node, j)
                 weight = here * opening_at(state, node, j)
-                weight *= math.exp(log_density(state, node, j, y, tail(state, j), lack))
+                weight *= math.exp(log_density(state, node, j, tail(state, j), moved, lack))
                 total += weight
                 if uniform(rng) * total < weight:
                     chosen, chosen_level = node, j
@@ -276,7 +285,7 @@ def _weigh_branches(
         if level < depth:
             opens = opening_at(state, node, level)
             weight = state.nodes[node].path * state.nodes[node].inverse * opens
-            weight *= math.exp(log_density(state, node, level, y, tail(state, level), lack))
+            weight *= math.exp(log_density(state, node, level, tail(state, level), moved, lack))
             total += weight
             if uniform(rng) * total < weight:
                 chosen, chosen_level = node, level
@@ -284,7 +293,7 @@ def _weigh_branches(
 
 
 @linked
-def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) -> tuple[int, int]:
+def _choose_by_logs(state: State, moved: float, lack: float, rng: RandomState) -> tuple[int, int]:
     """Choose among all leaves and new branches where the weights themselves are too small."""
     depth = state.levels.size - 1
     best, chosen, chosen_level = -np.inf, NULL, 0
@@ -294,7 +303,7 @@ def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) 
         chance = state.nodes[node].path
         if level < depth:
             chance *= opening_at(state, node, level) * state.nodes[node].inverse
-        value = log_density(state, node, level, y, tail(state, level), lack)
+        value = log_density(state, node, level, tail(state, level), moved, lack)
         value += math.log(chance) + gumbel(rng)
         if value > best:
             best, chosen, chosen_level = value, node, level
@@ -305,7 +314,7 @@ def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) 
             passing = math.log(passing * taking(state, node, top))
             for j in range(top + 1, level):
                 total = seats(state, node, j)
-                value = log_density(state, node, j, y, tail(state, j), lack) + passing
+                value = log_density(state, node, j, tail(state, j), moved, lack) + passing
                 value += math.log(opening_at(state, node, j) / total) + gumbel(rng)
                 if value > best:
                     best, chosen, chosen_level = value, node, j
@@ -313,22 +322,24 @@ def _choose_by_logs(state: State, y: FloatArray, lack: float, rng: RandomState) 
     return chosen, chosen_level
 
 
-@linked
+@inlined
 def log_density(
-    state: State, node: int, level: int, x: FloatArray, extra: float, lack: float
+    state: State, node: int, level: int, extra: float, moved: float, lack: float
 ) -> float:
-    """Return the log density of ``x`` around φ at a level on the way down to a node.
+    """Return the log density of what is at hand around φ at a level on the way down to a node.
 
-    ``extra`` is the variance of x around φ. The density is divided by that of the noise at its
-    peak. φ on an edge is a Gaussian bridge between its ends.
+    ``extra`` is its variance around φ, ``moved`` is |δ|². The density is divided by that of the
+    noise at its peak. φ on an edge is a Gaussian bridge between its ends: its mean is a M + b M′
+    with a + b = 1, so that
+
+        |y − a M − b M′|² = a |y − M|² + b |y − M′|² − ab |M − M′|².
+
+    Given the products of the ends, a level costs as much in any number of columns.
     """
-    dimension = x.size
-    square = 0.0
     if state.nodes[node].level == level:
         c = state.nodes[node].covariance
         spread = state.nodes[node].variance + c * c * lack + extra
-        for d in range(dimension):
-            square += (x[d] - state.mean[node, d] + c * state.shift[d]) ** 2
+        square, along = state.product[node, SQUARE], state.product[node, ALONG]
     else:
         above = state.nodes[node].parent
         below = state.levels[state.nodes[node].level].reach - state.levels[level].reach
@@ -344,7 +355,55 @@ def log_density(
             + c * c * lack
             + extra
         )
-        for d in range(dimension):
-            mean = to_above * state.mean[above, d] + to_node * state.mean[node, d]
-            square += (x[d] - mean + c * state.shift[d]) ** 2
+        square = to_above * state.product[above, SQUARE] + to_node * state.product[node, SQUARE]
+        square -= to_above * to_node * state.product[node, EDGE]
+        along = to_above * state.product[above, ALONG] + to_node * state.product[node, ALONG]
+    square += c * (2.0 * along + c * moved)
+    dimension = state.shift.size
     return 0.5 * (dimension * math.log(state.scalars[NOISE] / spread) - square / spread)
+
+
+@linked
+def multiply(state: State, node: int, y: FloatArray) -> None:
+    """Fill in the products of a node for what is at hand.
+
+    They are |y − M|², (y − M)·δ and, if a new branch may leave the edge above, |M − M′|² between
+    its ends. Four sums side by side do not wait for each other.
+    """
+    dimension, mean, shift = y.size, state.mean, state.shift
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    e, f, g, h = 0.0, 0.0, 0.0, 0.0
+    k = 0
+    while k + 4 <= dimension:
+        p, q = y[k] - mean[node, k], y[k + 1] - mean[node, k + 1]
+        r, s = y[k + 2] - mean[node, k + 2], y[k + 3] - mean[node, k + 3]
+        a, b, c, d = a + p * p, b + q * q, c + r * r, d + s * s
+        e, f = e + p * shift[k], f + q * shift[k + 1]
+        g, h = g + r * shift[k + 2], h + s * shift[k + 3]
+        k += 4
+    while k < dimension:
+        p = y[k] - mean[node, k]
+        a, e = a + p * p, e + p * shift[k]
+        k += 1
+    state.product[node, SQUARE] = (a + b) + (c + d)
+    state.product[node, ALONG] = (e + f) + (g + h)
+    above = state.nodes[node].parent
+    if above != NULL and state.nodes[node].level > state.nodes[above].level + 1:
+        a, b, c, d, k = 0.0, 0.0, 0.0, 0.0, 0
+        while k + 4 <= dimension:
+            p, q = mean[above, k] - mean[node, k], mean[above, k + 1] - mean[node, k + 1]
+            r, s = mean[above, k + 2] - mean[node, k + 2], mean[above, k + 3] - mean[node, k + 3]
+            a, b, c, d = a + p * p, b + q * q, c + r * r, d + s * s
+            k += 4
+        while k < dimension:
+            a += (mean[above, k] - mean[node, k]) ** 2
+            k += 1
+        state.product[node, EDGE] = (a + b) + (c + d)
+
+
+@inlined
+def _dot(x: FloatArray, y: FloatArray) -> float:
+    total = 0.0
+    for d in range(x.size):
+        total += x[d] * y[d]
+    return total

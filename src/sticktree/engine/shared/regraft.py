@@ -26,7 +26,7 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, ROOT, list_nodes
 from sticktree.engine.common.random import RandomState, gumbel, integer
 from sticktree.engine.common.seating import chain_weights, log_rising
 from sticktree.engine.shared.messages import send
-from sticktree.engine.shared.places import log_density
+from sticktree.engine.shared.places import log_density, multiply
 from sticktree.engine.shared.seats import settle_attached, settle_detached
 from sticktree.engine.shared.state import State, attach, detach
 from sticktree.jit import jit, linked
@@ -123,10 +123,11 @@ def _choose_place(
     place, chosen_place = 0, 0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
+        multiply(state, node, x)
         for j in range(top_of(state, node), min(state.nodes[node].level + 1, ceiling)):
             extra = state.levels[bottom].reach - state.levels[j].reach + own
             value = weights[place]
-            value += log_density(state, node, j, x, extra, 0.0) + gumbel(rng)
+            value += log_density(state, node, j, extra, 0.0, 0.0) + gumbel(rng)
             if value > best:
                 best, chosen, chosen_level, chosen_place = value, node, j, place
             place += 1

@@ -47,6 +47,7 @@ from sticktree.tree.arrays import NULL
 
 # Places in `State.scalars` after c and d: the noise r in units of Σ, how far a centre may be off.
 NOISE, DRIFT = 2, 3
+SQUARE, ALONG, EDGE = 0, 1, 2  # places in `State.product`; see places.py
 NODE = np.dtype(
     [
         # the tree
@@ -111,6 +112,7 @@ class State(Addressed):
     saved: npt.NDArray[Any]  # (L + 1,) of NODE: those from its leaf to the root, with the datum in
     distance: FloatArray  # (N,) its squared distance from each centre
     near: npt.NDArray[Any]  # (N,) of NEAR: leaves near it
+    product: FloatArray  # (M, 3) what its density needs of a mean, where all places are weighed
     # groups that share the tree, J of them or none; see groups.py
     group: Index  # (N,) of each datum
     seated: Index  # (M, J + 1) data of each group at or below a node
@@ -179,6 +181,7 @@ def empty_state(
         saved=np.empty(len(shape) + 1, dtype=NODE),
         distance=np.empty(n_data + 1),
         near=np.empty(n_data + 1, dtype=NEAR),
+        product=np.empty((room, 3)),
         **group_arrays(room, len(shape), group, line),
     )
     root = state.nodes[ROOT : ROOT + 1]
