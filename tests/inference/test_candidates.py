@@ -48,24 +48,26 @@ def names_and_models(n_columns, n_rows, **parameters):
 def test_full_covariances_are_candidates_only_where_there_are_rows_for_them():
     wide = names_and_models(200, 100)
     assert {name.split(",")[0] for name in wide} == {"shared diag", "own diag"}
-    for n_columns, n_rows in ((4, 20), (30, 300), (64, None)):
+    for n_columns, n_rows in ((4, 20), (30, 300), (32, None)):
         forms = {name.split(",")[0] for name in names_and_models(n_columns, n_rows)}
         assert forms == {"shared full", "own diag", "own full"}
+    many = {name.split(",")[0] for name in names_and_models(33, None)}
+    assert many == {"shared full", "own diag"}  # a covariance for each leaf would cost minutes
     asked = names_and_models(200, 100, covariance_type="full")
     assert {model.covariance_type for model in asked.values()} == {"full"}
 
 
-def test_rates_are_learned_and_scales_small_where_rows_are_few_for_the_columns():
+def test_rates_are_learned_of_many_columns_and_scales_are_small_where_rows_are_few_for_them():
     for n_columns, rate in ((20, 1.0), (40, 0.5)):
         for model in names_and_models(n_columns, 100).values():
             assert model.scale_prior == (1.0, rate)
             assert model.precision_prior == (1.0, None)
             assert model.learns_rates == (model.leaf_noise == "shared")
-    for n_columns, n_rows in ((1, 10), (8, 20), (40, 400)):
+    for n_columns, n_rows in ((1, 10), (8, 20), (9, 90), (40, 400)):
         for model in names_and_models(n_columns, n_rows).values():
             assert model.scale_prior == (1.0, 10.0)
-            assert model.precision_prior == (1.0, 0.01)
-            assert not model.learns_rates
+            assert model.precision_prior == (1.0, 0.01 if n_columns <= 8 else None)
+            assert model.learns_rates == (n_columns > 8 and model.leaf_noise == "shared")
     fixed = {"precision_prior": (1.0, 1.0), "scale_prior": (2.0, 3.0)}
     for model in names_and_models(40, 500, **fixed).values():
         assert model.scale_prior == (2.0, 3.0)
