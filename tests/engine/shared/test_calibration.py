@@ -10,6 +10,7 @@ from sticktree.engine.shared.chain import Chain
 from sticktree.model import Model
 from tests.support.statistics import assert_frequencies
 
+
 def summary(c, tree, log_likelihood):
     return c, tree.leaves.size, log_likelihood
 
