@@ -16,7 +16,7 @@ from tests.support.own import exact
 from tests.support.own_chains import chain_at
 
 NAN = np.nan
-N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "1600"))
+N_SWEEPS = int(os.environ.get("STICKTREE_SWEEPS", "3000"))
 FALSE_ALARM = 1e-4
 CASES = {
     "diag": ("diag", 2, [[0.1, 1.0], [NAN, 0.4], [1.8, 1.3]]),
