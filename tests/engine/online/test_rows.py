@@ -266,7 +266,7 @@ def test_blocks_of_one_row_have_the_law_of_rows(depth, discount, n_blocks, twin,
     probabilities = twin.posterior(trees, DATA, setting)
     groups = [DATA[k : k + 1] for k in range(n_data - n_blocks, n_data)]
     chain = fixed_chain(DATA, groups, depth, discount, [depth, n_blocks], rows_of)
-    seen = visits(chain, trees, [1] * n_blocks, 600, 4)
+    seen = visits(chain, trees, [1] * n_blocks, 800, 4)
     assert_frequencies(np.bincount(seen, minlength=len(trees)), probabilities)
 
 
@@ -281,7 +281,7 @@ def test_a_block_has_the_law_of_rows_that_stay_together(twin, rows_of):
     kept = [tree for tree, both in zip(trees, together, strict=True) if both]
     probabilities = probabilities[together] / probabilities[together].sum()
     chain = fixed_chain(data, [data[2:]], depth, discount, 7, rows_of)
-    seen = visits(chain, kept, [2], 600, 4)
+    seen = visits(chain, kept, [2], 800, 4)
     assert_frequencies(np.bincount(seen, minlength=len(kept)), probabilities)
 
 
