@@ -325,7 +325,7 @@ def test_parameters_that_are_not_learned_stay():
 
 @pytest.mark.filterwarnings("ignore::sticktree.posterior.draws.ConvergenceWarning")
 @parametrize_with_checks(
-    [DFPMixture(n_chains=2, n_warmup=8, n_draws=8)],
+    [DFPMixture(n_chains=2, n_warmup=4, n_draws=4)],
     expected_failed_checks=lambda estimator: {
         "check_sample_weight_equivalence_on_dense_data": (
             "rows in another order meet other random numbers: the law is the same, not the draws"

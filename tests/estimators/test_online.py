@@ -320,7 +320,7 @@ def test_clusters_that_move_are_followed_by_forgetting():
     for forget in (0.0, 0.5):
         rng = np.random.default_rng(0)
         mixture = DFPMixture(
-            depth=2, covariance_type="diag", leaf_noise="shared", n_chains=2, n_warmup=30,
+            depth=2, covariance_type="diag", leaf_noise="shared", n_chains=1, n_warmup=20,
             n_draws=20, random_state=0, n_jobs=1,
         )  # fmt: skip
         for t in range(9):

@@ -8,11 +8,11 @@ from tests.engine.bulk.test_philox import both_words
 from tests.support.bulk import leaves_with_anchors
 
 
-def plain_log_weights(leaves, y):
-    """Return the log weight of every leaf for what is observed of a row, from dense matrices."""
-    there = ~np.isnan(y)
-    out = np.empty(len(leaves.log_weight))
-    for k in range(out.size):
+def plain_log_weights(leaves, rows):
+    """Return the log weight of leaves for what is observed of rows, row by leaf, from matrices."""
+    there = ~np.isnan(rows)
+    out = np.tile(leaves.log_weight, (len(rows), 1))
+    for k in range(len(leaves.log_weight)):
         if leaves.root.shape[0]:
             precision, mean = leaves.root[k].T @ leaves.root[k], leaves.centre[k]
             peak = np.linalg.slogdet(leaves.root[k])[1]
@@ -23,10 +23,13 @@ def plain_log_weights(leaves, y):
                 np.linalg.solve(leaves.transform, leaves.centre[k]),
             )
             peak = 0.5 * np.log(leaves.precision[k]).sum() + np.linalg.slogdet(leaves.transform)[1]
-        covariance = np.linalg.inv(precision)[np.ix_(there, there)]
-        off = (y - mean)[there]
-        out[k] = leaves.log_weight[k] - peak - 0.5 * off @ np.linalg.solve(covariance, off)
-        out[k] -= 0.5 * np.linalg.slogdet(covariance)[1]
+        whole = np.linalg.inv(precision)
+        for seen in np.unique(there, axis=0):
+            alike = (there == seen).all(axis=1)
+            covariance = whole[np.ix_(seen, seen)]
+            off = (rows[alike] - mean)[:, seen].T
+            out[alike, k] -= peak + 0.5 * (off * np.linalg.solve(covariance, off)).sum(axis=0)
+            out[alike, k] -= 0.5 * np.linalg.slogdet(covariance)[1]
     return out
 
 
@@ -45,13 +48,13 @@ def test_every_row_chooses_as_if_all_leaves_were_weighed(form, spread, gaps, row
     seated = rows.assign(leaves)
     labels = rows.labels(np.arange(n_leaves), np.empty(0, dtype=np.int64))
     anchors = dict(zip(leaves.anchor.tolist(), range(n_leaves), strict=True))
+    log_weights = plain_log_weights(leaves, x)
     for i in range(n):
         if i in anchors:
             assert labels[i] == anchors[i]
             continue
-        weights = plain_log_weights(leaves, x[i])
         rank = mix(np.uint64(i), leaves.words[2])
-        weights[[rank <= limit for limit in leaves.limit]] = -np.inf
+        weights = np.where(rank <= leaves.limit, -np.inf, log_weights[i])
         first, _ = both_words(np.uint64(i), np.uint64(3), np.uint64(0), np.uint64(5))
         point = (int(first) >> 11) * 2.0**-53
         share = np.exp(weights - weights.max())

@@ -17,4 +17,4 @@ def test_truth_has_any_rank_among_posterior_draws_with_the_same_probability(
         chain.n_rounds = 1
         return chain
 
-    assert_calibrated(twin, make_chain, 60, 10, burn_in=40, thin=25)
+    assert_calibrated(twin, make_chain, 60, 10, burn_in=40, thin=25, n_draws=4)

@@ -204,12 +204,12 @@ def test_every_row_weighs_leaves_by_its_group(gaps, rows_of):
     labels = rows.labels(np.arange(n_leaves), np.empty(0, dtype=np.int64))
     from sticktree.engine.bulk.philox import mix
 
+    log_weights = plain_log_weights(leaves, x) + share.T[group]
     for i in range(n):
         if i in leaves.anchor:
             continue
-        weights = plain_log_weights(leaves, x[i]) + share[:, group[i]]
         rank = mix(np.uint64(i), leaves.words[2])
-        weights[[rank <= limit for limit in leaves.limit]] = -np.inf
+        weights = np.where(rank <= leaves.limit, -np.inf, log_weights[i])
         first, _ = both_words(np.uint64(i), np.uint64(3), np.uint64(0), np.uint64(5))
         point = (int(first) >> 11) * 2.0**-53
         part = np.exp(weights - weights.max())
@@ -245,7 +245,7 @@ def test_leanings_are_slope_and_curvature_of_the_likelihood(gaps, rows_of):
     for u in range(2):
         for j in range(n_groups):
             mine = (units.of_leaf[labels] == u) & (group == j)
-            logs = np.array([plain_log_weights(units.densities, y) for y in x[mine]])
+            logs = plain_log_weights(units.densities, x[mine])
             f1, f2 = np.exp(logs[:, 3 * u + 1]), np.exp(logs[:, 3 * u + 2])
             slope = (f1 - f2) / (b[u] * f1 + (1.0 - b[u]) * f2)
             e1, e2 = found[u, j]

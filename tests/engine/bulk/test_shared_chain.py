@@ -66,7 +66,7 @@ def test_trees_are_visited_as_the_posterior_says(n_data, depth, discount, twin, 
     trees = list(enumerate_trees(n_data, depth))
     probabilities = twin.posterior(trees, DATA[:n_data], setting)
     chain = fixed_chain(rows_of(DATA[:n_data]), depth, discount, [n_data, depth])
-    seen = visits(chain, trees, 1500, 5)
+    seen = visits(chain, trees, 1000, 5)
     assert_frequencies(np.bincount(seen, minlength=len(trees)), probabilities)
 
 
@@ -205,12 +205,12 @@ def test_sweeps_and_new_data_together_keep_the_prior(depth, dimension, choices, 
     n_data = 4
     rng = np.random.default_rng([depth, dimension])
     model = Model(ALPHA[:depth], **PRIORS | choices)
-    draws = [twin.sample_prior(model, n_data, dimension, rng) for _ in range(2000)]
+    draws = [twin.sample_prior(model, n_data, dimension, rng) for _ in range(1000)]
     chain = SharedBulkChain(rows_of(draws[0].data), model, rng)
     chain.n_rounds = 1
     chained = []
     identity = np.arange(chain.state.nodes.size)
-    for sweep in range(3200):
+    for sweep in range(1800):
         chain.sweep()
         tree, sigma = chain.tree(), chain.covariance
         labels = chain._labels(identity)

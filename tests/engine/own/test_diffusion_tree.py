@@ -45,7 +45,7 @@ def test_sweeps_find_the_exact_posterior(discount):
     )
     chain = ColumnsChain(data, model, np.random.default_rng(2))
     census = engine.Census(trees)
-    for sweep in range(1_500 * 3 + 50):
+    for sweep in range(1_000 * 3 + 50):
         chain.sweep()
         if sweep >= 50 and sweep % 3 == 0:
             census.add(chain.state)

@@ -140,7 +140,7 @@ def assert_stays(move, case, n_draws, n_repeats):
 )
 def test_move_alone_keeps_exact_draws_exact(name, depth, move, posterior):
     case = posterior(name, depth)
-    n_draws = 4_000 if len(case[2]) > 50 else 2_000
+    n_draws = 2_000 if len(case[2]) > 50 else 1_000
     assert_stays((MOVES | COLLAPSED)[move], case, n_draws, 4)
 
 
@@ -167,7 +167,7 @@ def test_move_keeps_the_prior_where_nothing_is_seen(move):
     rng = np.random.default_rng(6)
     words = random_state(rng)
     differences = []
-    for _ in range(2_500):
+    for _ in range(1_200):
         tree = setting.law.sample(len(data), rng)
         phi = twin.sample_phi(tree, setting, rng)
         state = engine.state_of(tree, phi, data, setting)
@@ -237,7 +237,7 @@ def test_sweeps_find_the_exact_posterior_of_tree_and_root(name, depth):
         chain.state.scalars[engine.LOG_PSI] = np.linalg.slogdet(setting.psi)[1]
         engine.settle(chain.state)
     census, root = engine.Census(trees), []
-    for sweep in range(1_600 * 3 + 50):
+    for sweep in range(1_000 * 3 + 50):
         if setting.form == "full":
             sweep_keeping_psi(chain, gaps)
         else:

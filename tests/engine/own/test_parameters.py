@@ -25,7 +25,7 @@ from tests.support.statistics import GridLaw, assert_law, assert_mean
 NAN = np.nan
 TREE = Tree.from_paths([(1, 1), (1, 2), (2, 1), (1, 1), (2, 1)])
 FLAT = Tree.from_paths([(1,), (2,), (2,), (1,), (1,)])
-N_DRAWS = 1_500
+N_DRAWS = 800
 KINDS = ("gaussian", "categorical", "poisson", "negative_binomial")
 DATA = np.array(
     [[0.2, 0, 3, 0], [NAN, 1, 0, 5], [1.4, NAN, NAN, 1], [0.3, 1, 1, NAN], [-0.8, 1, 4, 2]]

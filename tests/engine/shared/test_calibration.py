@@ -10,8 +10,6 @@ from sticktree.engine.shared.chain import Chain
 from sticktree.model import Model
 from tests.support.statistics import assert_frequencies
 
-N_DRAWS = 9
-
 
 def summary(c, tree, log_likelihood):
     return c, tree.leaves.size, log_likelihood
@@ -23,7 +21,7 @@ def rank(truth, draws, rng):
     return below + rng.integers(equal + 1)
 
 
-def assert_calibrated(twin, make_chain, n_replicates, n_rows, burn_in, thin):
+def assert_calibrated(twin, make_chain, n_replicates, n_rows, burn_in, thin, n_draws=9):
     """Check that the truth has any rank among posterior draws with the same probability."""
     rng = np.random.default_rng(0)
     model = Model(
@@ -40,14 +38,14 @@ def assert_calibrated(twin, make_chain, n_replicates, n_rows, burn_in, thin):
         truth = summary(c, tree, log_likelihood - data.size * np.log(sigma[0, 0]) / 2)
         chain = make_chain(data, model, rng)
         draws = []
-        for sweep in range(burn_in + N_DRAWS * thin):
+        for sweep in range(burn_in + n_draws * thin):
             chain.sweep()
             if sweep >= burn_in and (sweep - burn_in) % thin == thin - 1:
                 draws.append(summary(chain.concentration, chain.tree(), chain.log_likelihood()))
         ranks.append([rank(*pair, rng) for pair in zip(truth, np.array(draws).T, strict=True)])
     for column in np.transpose(ranks):
-        counts = np.bincount(column, minlength=N_DRAWS + 1)
-        assert_frequencies(counts, np.full(N_DRAWS + 1, 1 / (N_DRAWS + 1)))
+        counts = np.bincount(column, minlength=n_draws + 1)
+        assert_frequencies(counts, np.full(n_draws + 1, 1 / (n_draws + 1)))
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from tests.support.training import training_of
 
 SHAPE = np.array([0.25, 0.375, 0.75])
 FACTOR = 2.0
-N_DRAWS = 6_000
+N_DRAWS = 2_500
 
 
 def law_of(c, d, shape=SHAPE):

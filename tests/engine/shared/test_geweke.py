@@ -21,7 +21,7 @@ PRIORS = {
     "discount_prior": (2.0, 3.0),
 }
 LEARNED = {"precision_prior": (3.0, None)}  # rates
-N_SWEEPS, N_DRAWS = 6_000, 3_000
+N_SWEEPS, N_DRAWS = 2_800, 1_500
 
 
 def meeting_level(tree, first, second):

@@ -26,7 +26,7 @@ from tests.support.statistics import assert_frequencies
 GROUPS = (0, 1, 0, 0)
 GAMMA, DEPTH = 0.8, 3
 N_DRAWS = 1_500
-FIXED = (False, (1.0, 1.0), False, (1.0, 1.0), False, False, 10.0)
+FIXED = (False, (1.0, 1.0), False, (1.0, 1.0), False, False, 10.0, False)
 
 
 class Starts:

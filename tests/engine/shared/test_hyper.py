@@ -77,7 +77,7 @@ def test_c_follows_its_conditional_law(depth, discount, fixed_tree):
     state, words, log_prob = fixed_tree(depth, discount)
     prior = (1.5, 0.8)
     draws = []
-    for _ in range(3000):
+    for _ in range(1500):
         for _ in range(THIN):
             concentration_move(state, words, True, prior, False, (1.0, 1.0), False)
         draws.append(np.log(state.scalars[FACTOR]))
@@ -94,7 +94,7 @@ def test_c_and_d_follow_their_joint_law(less_discount, fixed_tree):
     state, words, log_prob = fixed_tree(2, 0.3)
     c_prior, d_prior = (2.0, 1.0), (2.0, 1.5)
     draws = []
-    for _ in range(3000):
+    for _ in range(1500):
         for _ in range(2 * THIN):
             concentration_move(state, words, True, c_prior, True, d_prior, less_discount)
         c, d = state.scalars[FACTOR], state.scalars[DISCOUNT]
@@ -146,7 +146,7 @@ def test_scales_follow_their_joint_law_with_the_covariance_integrated_out(form, 
     state, tree = chain.state, tree_of(chain.state)
     squares, rate = chain._squares(), chain._prior_rate()
     draws = []
-    for _ in range(3000):
+    for _ in range(1500):
         for _ in range(THIN):
             scale_sweep(state, chain.words, squares, model.scale_prior, 2.0, rate)
         draws.append(np.log(state.levels["scale"]))
@@ -173,7 +173,7 @@ def test_scales_keep_their_law_up_to_the_limit():
     chain = Chain(data, model, np.random.default_rng(7))
     squares, rate = chain._squares(), chain._prior_rate()
     draws = []
-    for _ in range(1000):
+    for _ in range(600):
         for _ in range(15 * THIN):
             scale_sweep(chain.state, chain.words, squares, prior, a, rate)
         draws.append(np.log(chain.state.levels["scale"]))

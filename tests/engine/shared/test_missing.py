@@ -134,7 +134,7 @@ def test_trees_are_visited_as_the_posterior_given_what_is_observed_says(move, da
     words = random_state(np.random.default_rng(3))
     state = twin.state_of(trees[0], filled(data) @ inverse.T, setting)
     gaps, census = Gaps.of(data), twin.Census(trees)
-    for _ in range(8_000):
+    for _ in range(3_000):
         move(state, gaps, inverse, words)
         census.add(state)
     assert excess_of_stays(np.array(census.visits), probabilities) < 0.03
@@ -152,12 +152,12 @@ def test_sweeps_and_new_data_together_keep_the_prior(form, twin):
     if form == "diag":
         priors["precision_prior"] = (3.0, None)  # rates are learned
     model = Model(np.array([1.0, 0.7]), covariance_type=form, **priors)
-    draws = [twin.sample_prior(model, 4, 2, rng) for _ in range(3_000)]
+    draws = [twin.sample_prior(model, 4, 2, rng) for _ in range(1_500)]
     data = draws[0].data.copy()
     data[0, 0] = data[1] = NAN
     chain = Chain(data, model, rng)
     chained = []
-    for sweep in range(5_200):
+    for sweep in range(2_600):
         chain.sweep()
         sigma, tree = chain.covariance, tree_of(chain.state)
         scale = chain.state.levels["scale"].copy()

@@ -20,7 +20,7 @@ DATA = np.array([[0.0, 0.3], [0.4, -0.2], [2.0, 1.5], [-1.0, 2.0]])
 ALPHA = np.array([1.0, 0.7, 0.5, 0.4, 0.9, 0.6])
 SCALE = np.array([1.0, 1.5, 0.7, 0.4, 0.8, 0.6, 1.1])
 NOISE = 0.5
-N_DRAWS = 8_000
+N_DRAWS, N_STARTS = 8_000, 4_000
 
 
 def datum(state, words):
@@ -29,20 +29,21 @@ def datum(state, words):
 
 
 def regraft(state, words):
-    for _ in range(6):
-        regraft_sweep(state, words, 2)
-        move_data(state, np.array([integer(words, state.leaf.size)]), words)
+    for _ in range(4):
+        regraft_sweep(state, words, 6)
+        some = np.array([integer(words, state.leaf.size) for _ in range(2)])
+        move_data(state, some, words)
 
 
 def split_merge(state, words):
-    for _ in range(5):
-        split_merge_sweep(state, words, 6)
-        regraft_sweep(state, words, 6)
+    for _ in range(3):
+        split_merge_sweep(state, words, 15)
+        regraft_sweep(state, words, 15)
 
 
 def node_split(state, words):
-    for _ in range(4):
-        node_split_sweep(state, words, 3)
+    for _ in range(3):
+        node_split_sweep(state, words, 6)
         datum_sweep(state, words)
 
 
@@ -137,7 +138,7 @@ def test_move_alone_keeps_exact_draws_exact(move, discount, exact, twin):
     words = random_state(rng)
     starts = [twin.state_of(tree, DATA, setting) for tree in trees]
     census = twin.Census(trees)
-    for k in rng.choice(len(trees), size=N_DRAWS, p=probabilities):
+    for k in rng.choice(len(trees), size=N_STARTS, p=probabilities):
         state = twin.copied(starts[k])
         move(state, words)
         census.add(state)

@@ -119,7 +119,7 @@ def test_all_trees_of_four_rows_are_visited_as_quadrature_over_the_rates_says(fo
     trees = list(enumerate_trees(4, 2))
     probabilities = posterior(trees, twin.setting_of(chain.state), form)
     census = twin.Census(trees)
-    for sweep in range(6_000):
+    for sweep in range(4_500):
         chain.sweep()
         if sweep % 3 == 0:  # three sweeps leave nothing of the one before
             census.add(chain.state)

@@ -44,7 +44,7 @@ from tests.support.compiled import (
 )
 from tests.support.statistics import assert_frequencies
 
-N_DRAWS = 8_000
+N_DRAWS = 3_000
 NONE = np.zeros((2, 0), dtype=np.int64)  # no groups
 FORMS = ["spherical", "diag", "full"]
 

@@ -211,7 +211,8 @@ class VarianceLaw:
     def density(self, leaf: Leaf) -> Density:
         """Return the densities of rows in leaves."""
         dimension = leaf.mean.shape[1]
-        precision = np.broadcast_to(leaf.spread, leaf.mean.shape)
+        # A copy: kernels are compiled once more for arrays that must not be written to.
+        precision = np.broadcast_to(leaf.spread, leaf.mean.shape).copy()
         peak = 0.5 * np.log(precision).sum(axis=1)
         return Density(peak, leaf.mean, precision, np.empty((0, dimension, dimension)))
 

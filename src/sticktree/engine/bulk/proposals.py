@@ -318,7 +318,7 @@ def _put(sums: Sums, u: int, one: Sums) -> None:
 def _deal(law: LeafLaw, y: FloatArray, sums: Sums, kind: int) -> tuple[Sums, Sums]:
     """Deal rows out to two centres that start at the first two; return the sums of both."""
     x = law.coordinates(_completed(y, sums), sums)
-    both = Sums.over(y, _nearer_centre(x), 2, kind)
+    both = Sums.over(y, _nearer_centre(np.ascontiguousarray(x)), 2, kind)
     return both.at(np.array([0])), both.at(np.array([1]))
 
 
