@@ -80,7 +80,8 @@ class Blocks(NamedTuple):
 
     def at(self, which: npt.NDArray[np.int64]) -> Blocks:
         """Return some of them."""
-        return Blocks(*(array[which] for array in self))
+        parts: Any = tuple(self)
+        return Blocks(*(array[which] for array in parts))
 
     def in_groups(self, place: Places, n_groups: int) -> Blocks:
         """Return the blocks if group j is now number ``place[j]``; −1 is one that has no rows."""
