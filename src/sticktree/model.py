@@ -65,8 +65,6 @@ class Groups:
         have no rows of their own: conditions of patients.
     kinship : float or None
         κ: how much of a group comes by way of its parent; None learns it.
-    total : int or None
-        How many groups there are, if not all of them have rows here.
     """
 
     of_row: IntArray
@@ -74,12 +72,11 @@ class Groups:
     scale: float = 10.0
     parents: IntArray | None = None
     kinship: float | None = None
-    total: int | None = None
 
     @property
     def number(self) -> int:
         """How many groups there are."""
-        return max(int(self.of_row.max()) + 1, self.total or 0)
+        return int(self.of_row.max()) + 1
 
     def without_rows(self) -> Groups:
         """Return as many groups, but of one row only: enough where rows are known by their sums."""

@@ -24,6 +24,7 @@ from sticktree.data.sources.tables import ChunkedTable
 from sticktree.data.training import MemoryStore, TrainingData, check_few_groups, label_every
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.draw import Draw
+from sticktree.engine.online.groups import StreamedGroups
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.reading import is_dask, read_rows, row_names
 from sticktree.fit import Fit
@@ -232,7 +233,8 @@ def _model_with(model: Model, found: RowGroups | None) -> Model:
     """Return a model of rows in these groups."""
     if found is None or model.groups is None:
         return model
-    groups = replace(model.groups, of_row=found.of_data, total=found.total)
+    known = model.groups
+    groups = StreamedGroups(found.of_data, known.concentration, known.scale, total=found.number)
     return replace(model, groups=groups)
 
 

@@ -12,6 +12,7 @@ from sticktree.data import Columns
 from sticktree.data.factors import Factored
 from sticktree.data.groups import RowGroups
 from sticktree.data.training import MOST_GROUPS, TrainingData
+from sticktree.engine.online.groups import StreamedGroups
 from sticktree.engine.own.kinds import KINDS, LIKELIHOODS
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Sampled
@@ -127,7 +128,7 @@ def _check_groups(groups: Groups | None, training: TrainingData) -> None:
         return
     of_row, n_data = groups.of_row, training.n_data
     _needed(of_row.shape == (n_data,) and of_row.dtype.kind == "i", "groups of other rows")
-    total = groups.total
+    total = groups.total if isinstance(groups, StreamedGroups) else None
     _needed(total == training.groups.total, "a model has other groups than rows")
     if total is not None:
         _needed(training.parallel and 0 < total <= MOST_GROUPS, f"there are {total} groups")

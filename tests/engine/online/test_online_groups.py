@@ -21,6 +21,7 @@ from sticktree.engine.online.blocks import (
     lean_blocks,
 )
 from sticktree.engine.online.forgetting import thinned
+from sticktree.engine.online.groups import StreamedGroups
 from sticktree.engine.online.rows import Between, OnlineRows, Squashed, follow, restored_rows
 from sticktree.model import Groups, Model
 from tests.engine.bulk.test_grouped import GAMMA, fixed_chain, log_ungrouped
@@ -228,7 +229,7 @@ def test_groups_go_on_and_new_ones_come(rows_of):
     gamma, log_tree = chain.state.gamma[0], log_grouped_tree(chain.state)
     # What was 0, 1, 2 is now 2, 0, 1, and number 4 has no rows here.
     place = np.array([2, 0, 1])
-    between = Between(groups=Groups(second, total=5), place=place)
+    between = Between(groups=StreamedGroups(second, total=5), place=place)
     follow(chain, rows_of(y, group=second), between)
     counts = np.zeros(5, dtype=int)
     counts[place] = np.bincount(first)
@@ -255,7 +256,7 @@ def test_empty_groups_change_nothing_of_the_tree(rows_of):
     model = replace(MODEL, groups=Groups(group))
     chain = SharedBulkChain(rows_of(x, group=group), model, np.random.default_rng(0))
     before = chain.log_joint()
-    chain.regroup(Groups(group, total=7), np.array([4, 0, 5]))
+    chain.regroup(StreamedGroups(group, total=7), np.array([4, 0, 5]))
     chain._settle()
     assert chain.log_joint() == pytest.approx(before, rel=1e-12)
     chain.regroup(Groups(group), np.array([0, -1, -1, -1, 1, 2, -1]))
@@ -269,7 +270,7 @@ def test_a_group_that_is_forgotten_may_go(rows_of):
         rows_of(x, group=first), replace(MODEL, groups=Groups(first)), np.random.default_rng(0)
     )
     same = np.arange(3)
-    between = Between(forget=1.0 - 1e-12, groups=Groups(second, total=3), place=same)
+    between = Between(forget=1.0 - 1e-12, groups=StreamedGroups(second, total=3), place=same)
     follow(chain, rows_of(y, group=second), between)
     assert chain.seated.sum() == 1
     chain.sweep()
@@ -279,7 +280,7 @@ def test_a_group_that_is_forgotten_may_go(rows_of):
     follow(
         chain,
         rows_of(y, group=third),
-        Between(groups=Groups(third, total=int(left.sum())), place=place),
+        Between(groups=StreamedGroups(third, total=int(left.sum())), place=place),
     )
     assert chain.n_groups == left.sum()
     chain.sweep()
