@@ -172,9 +172,10 @@ class BulkChain(ChainState):
         old, self.n_groups = self.seated, groups.number
         self.seated = np.zeros((len(old), self.n_groups), dtype=np.int64)
         self.seated[:, place[place >= 0]] = old[:, place >= 0]
-        room = len(self.state.seated)
+        state: Any = self.state
+        room = len(state.seated)
         self.state = replace(
-            self.state,
+            state,
             seated=np.zeros((room, self.n_groups + 1), dtype=np.int64),
             present=np.array([self.n_groups], dtype=np.int64),
         )

@@ -73,9 +73,13 @@ class SharedBulkChain(SharedNoise, BulkChain):
             model.noise,
             group=None if model.groups is None else model.groups.of_row,
         )
-        lost = np.zeros(state.nodes.size)
-        rows = {"data": state.data[:0], "leaf": state.leaf[:0], "group": state.group[:0]}
-        return replace(state, lost=lost, **rows)
+        return replace(
+            state,
+            data=state.data[:0],
+            leaf=state.leaf[:0],
+            group=state.group[:0],
+            lost=np.zeros(state.nodes.size),
+        )
 
     def _settle(self) -> None:
         white = self._in_coordinates(self.sums)
