@@ -274,3 +274,15 @@ def test_a_new_group_is_no_alarm_and_a_new_cluster_is(streamed):
     assert mixture.stream_.drifted == []
     with pytest.warns(DriftWarning):
         mixture.partial_fit(x + 30.0, groups=["new"] * 60, n_warmup=1, n_draws=2)
+
+
+def test_shares_of_clusters_without_rows_in_the_batch_are_unseen(streamed):
+    _, last = streamed
+    mixture, rng = copy.deepcopy(last), np.random.default_rng(0)
+    x = CENTRES[0] + rng.normal(size=(60, 2))
+    before = last.composition_.mean[:, last.predict(CENTRES[:1])[0]]
+    quiet(mixture.partial_fit, x, groups=["a"] * 60, **FEW)
+    found = mixture.composition_
+    np.testing.assert_allclose(found.shares.sum(axis=2), 1.0)
+    assert found.unseen[1] > 0.5  # of "b", of which nine tenths are elsewhere
+    np.testing.assert_allclose(1.0 - found.unseen[1:], before[1:], atol=0.15)
