@@ -165,6 +165,9 @@ def join_groups(
     labels = labels_of(groups, n_rows)
     kept = [name for name, n in zip(known.names, n_left, strict=False) if n]
     names = sorted({*kept, *(name for name in labels if name is not None)}, key=in_order)
+    if not names:
+        expected = "a name for some row, as all groups of batches before are forgotten"
+        raise ParameterError("groups", groups, expected, shown="none at all")
     number = {name: k for k, name in enumerate(names)}
     place = np.full(known.number, NULL, dtype=np.int64)
     for k, name in enumerate(known.names):
