@@ -288,7 +288,7 @@ def test_every_row_in_a_group_of_its_own_is_a_fit():
         (lambda m: m.compare(conditions={"a": 1, "b": 2}), ("conditions", "1 and 1 groups")),
         (lambda m: m.compare(conditions={"a": 1, "b": 2, "c": 3}), ("a", "1, 2, 3")),
         (lambda m: m.score_samples([[0.0]], groups=["a", "b"]), ("groups", "2 entries")),
-        (lambda m: m.partial_fit([[0.0]]), ("partial_fit", "groups")),
+        (lambda m: m.partial_fit([[0.0]]), ("groups", "those before had groups")),
     ],
 )
 def test_bad_questions_are_named(fitted, call, words):

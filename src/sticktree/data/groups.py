@@ -38,6 +38,8 @@ class RowGroups:
         Whether the groups are times that follow one another.
     parent_column : str or None
         The column of the table that has the parents.
+    total : int or None
+        How many groups there are, if rows of a stream that are gone belonged to others, too.
     """
 
     names: tuple[Any, ...]
@@ -47,6 +49,12 @@ class RowGroups:
     parent_names: tuple[Any, ...] = ()
     in_order: bool = False
     parent_column: Any = None
+    total: int | None = None
+
+    @property
+    def number(self) -> int:
+        """How many groups there are, with those of rows that have no name."""
+        return max(int(self.of_data.max()) + 1, self.total or 0)
 
     def numbers_of(self, groups: npt.ArrayLike, n_rows: int) -> IntArray:
         """Return the groups of other rows; −1 is one that is not known, or none.
@@ -54,7 +62,7 @@ class RowGroups:
         The name of a parent without rows stands for a new group of it, and a time that is not known
         for one after the last time before it: these have numbers below −1 (`Groups.asked`).
         """
-        first = int(self.of_data.max()) + 1
+        first = self.number
         place = {name: k for k, name in enumerate(self.names)}
         place |= {name: NULL - 1 - first - k for k, name in enumerate(self.parent_names)}
         labels = labels_of(groups, n_rows)
@@ -71,7 +79,7 @@ class RowGroups:
         found: dict[Any, tuple[int, ...]] = {}
         if self.parents is None:
             return found
-        first = int(self.of_data.max()) + 1
+        first = self.number
         for k, name in enumerate(self.parent_names):
             below = [j for j in range(len(self.names)) if self._is_below(j, first + k)]
             found[name] = tuple(below)
@@ -101,8 +109,12 @@ def read_groups(
     rows: npt.NDArray[np.int64],
     column: Any = None,
     parameter: str = "groups",
+    *,
+    more_to_come: bool = False,
 ) -> RowGroups | None:
     """Return the groups of data, each of which is one of ``rows``; None if there is one group.
+
+    It may be the first of several if there is ``more_to_come``.
 
     Examples
     --------
@@ -117,7 +129,7 @@ def read_groups(
     names = sorted({name for name in used if name is not None}, key=in_order)
     if not names:
         raise ParameterError(parameter, groups, "a name for some row", shown="none at all")
-    if len(names) == 1 and None not in used:
+    if len(names) == 1 and None not in used and not more_to_come:
         warn_caller(
             f"{parameter}: all rows are of one group, {names[0]!r}, and there is nothing to "
             "compare: the fit is as without groups",
@@ -132,6 +144,43 @@ def read_groups(
         else:
             numbers[row] = place[labels[row]]
     return RowGroups(tuple(names), numbers[rows], column)
+
+
+def join_groups(
+    known: RowGroups, n_left: npt.NDArray[np.int64], groups: Any, n_rows: int
+) -> tuple[RowGroups, npt.NDArray[np.int64]]:
+    """Return the groups of new rows together with those known, and the new number of each of these.
+
+    Groups of which no row is left, by ``n_left``, are no more: their new number is −1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sticktree.data.groups import join_groups, read_groups
+    >>> known = read_groups(["b", "d", None, "d"], 4, np.arange(4))
+    >>> found, place = join_groups(known, np.array([0, 2, 1]), ["c", None, "d"], 3)
+    >>> found.names, found.of_data, found.total, place
+    (('c', 'd'), array([0, 3, 1], dtype=int32), 4, array([-1,  1,  2]))
+    """
+    labels = labels_of(groups, n_rows)
+    kept = [name for name, n in zip(known.names, n_left, strict=False) if n]
+    names = sorted({*kept, *(name for name in labels if name is not None)}, key=in_order)
+    if not names:
+        expected = "a name for some row, as all groups of batches before are forgotten"
+        raise ParameterError("groups", groups, expected, shown="none at all")
+    number = {name: k for k, name in enumerate(names)}
+    place = np.full(known.number, NULL, dtype=np.int64)
+    for k, name in enumerate(known.names):
+        place[k] = number.get(name, NULL)
+    n_names, total = len(known.names), len(names)
+    unnamed = np.flatnonzero(n_left[n_names:]) + n_names
+    place[unnamed] = total + np.arange(unnamed.size)
+    total += unnamed.size
+    of_data = np.empty(n_rows, dtype=np.int32)
+    for row, label in enumerate(labels):
+        of_data[row] = total if label is None else number[label]
+        total += label is None
+    return RowGroups(tuple(names), of_data, known.column, total=total), place
 
 
 def _in_chunks(X: Any) -> bool:  # noqa: N803

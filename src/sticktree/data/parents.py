@@ -86,7 +86,12 @@ def take_columns(X: Any, groups: Any) -> tuple[Any, Any, Any]:  # noqa: N803
 
 
 def read_kin(
-    groups: Any, n_rows: int, rows: npt.NDArray[np.int64], column: Any = None
+    groups: Any,
+    n_rows: int,
+    rows: npt.NDArray[np.int64],
+    column: Any = None,
+    *,
+    more_to_come: bool = False,
 ) -> RowGroups | None:
     """Return the groups of data as `read_groups` does, and their parents if they have any.
 
@@ -101,7 +106,7 @@ def read_kin(
     array([-1,  0,  1,  2], dtype=int32)
     """
     if not isinstance(groups, Kin):
-        return read_groups(groups, n_rows, rows, column)
+        return read_groups(groups, n_rows, rows, column, more_to_come=more_to_come)
     found = read_groups(groups.groups, n_rows, rows, column, groups.parameter)
     if found is None:
         return None

@@ -180,17 +180,21 @@ class TrainingData:
         factors: Factors | int | str | None = None,
         groups: Any = None,
         group_column: Any = None,
+        more_to_come: bool = False,
     ) -> TrainingData:
         """Prepare a table in memory.
 
         ``scaling`` is that of the last fit, if this one goes on. ``factors`` are those of the last
-        fit, or how many there are to be: a number, "auto", or None for none.
+        fit, or how many there are to be: a number, "auto", or None for none. If there is
+        ``more_to_come``, one group is as good as several.
         """
         rows = expand(1 if weights is None else weights, len(table.values))
         parallel = is_parallel(algorithm, table.columns, len(rows))
         found = None
         if groups is not None:
-            found = read_kin(groups, len(table.values), rows, group_column)
+            found = read_kin(
+                groups, len(table.values), rows, group_column, more_to_come=more_to_come
+            )
         if isinstance(groups, Kin) and found is not None and parallel:
             raise kin_parallel(groups, algorithm, len(rows))
         if parallel:
@@ -462,7 +466,7 @@ def check_few_groups(groups: RowGroups | None) -> None:
     """Raise if there are more groups than the parallel sampler counts in every leaf and draw."""
     if groups is None:
         return
-    n_names, number = len(groups.names), int(groups.of_data.max()) + 1
+    n_names, number = len(groups.names), groups.number
     if number > MOST_GROUPS:
         shown = f"{n_names:,} groups"
         if number > n_names:

@@ -15,7 +15,12 @@ from sticktree.data.parents import check_kin
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
-from sticktree.estimators.online import as_first_batch, check_forget, with_batch
+from sticktree.estimators.online import (
+    as_first_batch,
+    check_drift,
+    check_forget,
+    with_batch,
+)
 from sticktree.estimators.reading import training_data
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Plan, continue_sampling, sample_posterior
@@ -374,9 +379,11 @@ class DFPMixture(FittedMixture):
         X: npt.ArrayLike,  # noqa: N803
         y: object = None,
         *,
+        groups: Any = None,
         n_warmup: int = 20,
         n_draws: int = 50,
         forget: float = 0.0,
+        drift: float = 0.0,
     ) -> Self:
         """Go on with new rows, which are not kept beyond the next batch.
 
@@ -400,6 +407,13 @@ class DFPMixture(FittedMixture):
             New rows; NaN is missing.
         y : object
             Not used.
+        groups : sequence, length n_samples, str or None, default=None
+            The group of each row, as in :meth:`fit`: from the first batch on, or never. A name that
+            was in a batch before is the same group, any other a new one; a batch need not have rows
+            of all. The rows of a group that have left memory are counted in every block, so that
+            its shares are those of all its rows. A row whose group is missing is a group of its
+            own. There may be 2,000 groups, such rows among them; a group that is forgotten to its
+            last row goes with the batch after that.
         n_warmup : int, default=20
             Sweeps of each chain after a later batch, before draws are kept.
         n_draws : int, default=50
@@ -409,6 +423,11 @@ class DFPMixture(FittedMixture):
             Probability with which each row of the batches before is forgotten, before this batch is
             taken in: for sources that change. With 0.1, about as many rows count as ten batches
             have. Leaves that lose all their rows go.
+        drift : float, default=0
+            How far clusters move from the batch before to this one: the variance of the step that
+            the place of a leaf takes, in units of the variance of the noise. Rows before then tell
+            no more of the place than 1/drift rows do. Rows count as before in shares, and in the
+            noise. It is for leaves that share their noise.
 
         Warns
         -----
@@ -431,16 +450,14 @@ class DFPMixture(FittedMixture):
         """
         if hasattr(self, "fit_"):
             _check_no_parents(self.fit_)
-            if self.fit_.training.groups is not None:
-                raise ValueError(
-                    "partial_fit goes on without groups only: fit all rows again with groups="
-                )
-            self.fit_ = with_batch(self, X, n_warmup, n_draws, check_forget(forget))
+            forget, drift = check_forget(forget), check_drift(drift)
+            self.fit_ = with_batch(self, X, n_warmup, n_draws, groups, forget, drift)
         else:
             if PARAMETERS["factors"].check(self.factors) not in (None, AUTO):
                 raise ParameterError("factors", self.factors, 'None or "auto" with partial_fit')
-            check_forget(forget)  # there is nothing yet
-            self.fit_ = as_first_batch(self._fitted(X, None, "parallel", factors=None))
+            check_forget(forget), check_drift(drift)  # there is nothing yet
+            fit = self._fitted(X, None, "parallel", None, groups, more_to_come=True)
+            self.fit_ = as_first_batch(fit)
         return self
 
     def _fitted(
@@ -450,6 +467,8 @@ class DFPMixture(FittedMixture):
         algorithm: str,
         factors: Any,
         groups: Any = None,
+        *,
+        more_to_come: bool = False,
     ) -> Fit:
         """Return the fit of the rows of ``X``; go on with the last if ``warm_start`` says so."""
         plan = Plan.of(self.model_parameters() | {"algorithm": algorithm})
@@ -457,7 +476,9 @@ class DFPMixture(FittedMixture):
         if last is not None:
             algorithm = last.training.algorithm
         factors = PARAMETERS["factors"].check(factors)
-        training = training_data(self, X, sample_weight, algorithm, last, factors, groups)
+        training = training_data(
+            self, X, sample_weight, algorithm, last, factors, groups, more_to_come=more_to_come
+        )
         parameters = draws_depend_on(self.get_params())
         checkpoint = _checkpoint(self, training, parameters)
         with once(), nullcontext() if checkpoint is None else checkpoint.held():

@@ -8,19 +8,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from sticktree.blas import one_thread
 from sticktree.checks import (
     FloatArray,
+    IntArray,
     check_integer,
     check_not_infinite,
     check_reach,
     is_real,
 )
+from sticktree.data.groups import RowGroups, join_groups, take_column
 from sticktree.data.sources.tables import ChunkedTable
-from sticktree.data.training import MemoryStore, TrainingData, label_every
+from sticktree.data.training import MemoryStore, TrainingData, check_few_groups, label_every
 from sticktree.engine import parallel_chain_of
 from sticktree.engine.draw import Draw
+from sticktree.engine.online.groups import StreamedGroups
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.reading import is_dask, read_rows, row_names
 from sticktree.fit import Fit
@@ -30,9 +34,13 @@ from sticktree.inference.packing import pack_chain, unpack_chain
 from sticktree.inference.parameters import check_level, draws_depend_on
 from sticktree.inference.runner import Run, Schedule, Workers, sample
 from sticktree.inference.showing import watching
+from sticktree.model import Model
+from sticktree.posterior.predictive import PosteriorPredictive
+from sticktree.tree import NULL
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import BulkChain
+    from sticktree.engine.online.rows import Between
 
 FREE = frozenset({"n_warmup", "thin", "algorithm"})  # parameters that may change between batches
 
@@ -48,9 +56,13 @@ def with_batch(
     X: Any,  # noqa: N803
     n_warmup: int,
     n_draws: int,
+    groups: Any = None,
     forget: float = 0.0,
+    drift: float = 0.0,
 ) -> Fit:
     """Return the fit after a further batch; see :meth:`sticktree.DFPMixture.partial_fit`."""
+    from sticktree.engine.online.rows import Between
+
     last: Fit = estimator.fit_
     schedule = Schedule(
         check_integer("n_warmup", n_warmup, minimum=0),
@@ -59,17 +71,32 @@ def with_batch(
     )
     workers = Workers.of(len(last.sampled.runs), estimator.n_jobs)
     _check_stream(estimator, last)
+    if drift and last.model.leaf_noise == "own":
+        raise ParameterError(
+            "drift",
+            drift,
+            "0 where leaves have their own noise",
+            'take leaf_noise="shared" from the first batch on, or forget=',
+        )
     check_level(estimator.level, last.model.depth)
     scaling = last.training.scaling
+    X, groups = _take_groups(X, groups, last)  # noqa: N806
     x = scaling.standardised(_read_batch(estimator, X))
     check_reach("X", x, scaling.columns.spoken)
-    training = TrainingData.of_data(scaling, x, parallel=True, names=row_names(X))
+    found, place = None, np.empty(0, dtype=np.int64)
+    if last.training.groups is not None:
+        found, place = join_groups(last.training.groups, _rows_left(last), groups, len(x))
+        check_few_groups(found)
+    training = TrainingData.of_data(scaling, x, parallel=True, names=row_names(X), groups=found)
+    model = _model_with(last.model, found)
+    between = Between(forget, drift, model.groups, place)
     every = label_every(len(x), n_draws, workers.n_chains)
     schedule = replace(schedule, label_every=every)
     compile_for_stream(last.model, x, estimator.progress)
     with one_thread():
-        scored = score_batch(x, last.posterior.predictive, scaling)
-        runs = _followed(last, training, workers, forget)
+        predictive, known_groups = _foreseen(last, found, place, drift)
+        scored = score_batch(x, predictive, scaling, known_groups)
+        runs = _followed(last, training, workers, between)
         with watching(estimator.progress, runs, schedule) as watch:
             finished = sample(runs, schedule, workers.n_jobs, watch)
     if not finished:
@@ -87,7 +114,21 @@ def with_batch(
         leaves_after=_n_leaves(after),
         new_share=_new_share(after),
     )
-    sampled = replace(last.sampled, runs=runs, schedule=schedule, finished=True)
+    selection = last.sampled.selection
+    if selection is not None and found is not None:
+        models = {
+            name: model if one is last.model else _model_with(one, found)
+            for name, one in selection.models.items()
+        }
+        selection = replace(selection, models=models)
+    sampled = replace(
+        last.sampled,
+        model=model,
+        selection=selection,
+        runs=runs,
+        schedule=schedule,
+        finished=True,
+    )
     fit = replace(
         last,
         training=training.without_store(),
@@ -148,7 +189,81 @@ def check_forget(forget: Any) -> float:
     return float(forget)
 
 
-def _followed(last: Fit, training: TrainingData, workers: Workers, forget: float) -> list[Run]:
+def check_drift(drift: Any) -> float:
+    """Return the variance of the step that places of clusters take between two batches."""
+    if not is_real(drift) or not 0.0 <= drift < np.inf:
+        raise ParameterError("drift", drift, "a number from 0 on, in units of the noise's variance")
+    return float(drift)
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+def _take_groups(X: Any, groups: Any, last: Fit) -> tuple[Any, Any]:  # noqa: N803
+    """Return a batch without a column of groups, and the groups; raise unless they go on."""
+    known = last.training.groups
+    if known is None:
+        if groups is not None:
+            expected = "given from the first batch on, or left out: there were none before"
+            raise ParameterError("groups", groups, expected, verb="be", shown="groups")
+        return X, None
+    if isinstance(groups, str):
+        X, groups, _ = take_column(X, groups)  # noqa: N806
+    elif known.column is not None and known.column in map(str, getattr(X, "columns", ())):
+        X, taken, _ = take_column(X, known.column)  # noqa: N806
+        groups = taken if groups is None else groups
+    if groups is None:
+        expected = "the group of each row of the batch: those before had groups"
+        raise ParameterError("groups", groups, expected, "rows without one are None")
+    return X, groups
+
+
+def _rows_left(last: Fit) -> npt.NDArray[np.int64]:
+    """Return how many rows of each group there are still, in the chain that has most."""
+    known = last.training.groups
+    assert known is not None
+    counts = [np.bincount(known.of_data, minlength=known.number)]
+    for run in last.sampled.runs:
+        kept = [draw.parameters.get("sums_seated") for draw in run.draws[-1:]]
+        counts += [seated.sum(axis=0) for seated in kept if seated is not None]
+    return np.asarray(np.max(counts, axis=0), dtype=np.int64)
+
+
+def _model_with(model: Model, found: RowGroups | None) -> Model:
+    """Return a model of rows in these groups."""
+    if found is None or model.groups is None:
+        return model
+    known = model.groups
+    groups = StreamedGroups(found.of_data, known.concentration, known.scale, total=found.number)
+    return replace(model, groups=groups)
+
+
+def _foreseen(
+    last: Fit, found: RowGroups | None, place: npt.NDArray[np.int64], drift: float
+) -> tuple[PosteriorPredictive, IntArray | None]:
+    """Return what is expected of a batch, and which of the groups known before its rows are of.
+
+    −1 − k is the k-th group that is new.
+    """
+    from sticktree.engine.online.drifting import moved_sums
+
+    predictive = last.posterior.predictive
+    if drift and last.training.parallel:
+        draws = []
+        for one in predictive.draws:
+            parameters = moved_sums(one.draw.parameters, drift)
+            draws.append(replace(one, draw=replace(one.draw, parameters=parameters)))
+        predictive = replace(predictive, draws=draws)
+    if found is None:
+        return predictive, None
+    before = np.full(found.number, NULL, dtype=np.int32)
+    before[place[place >= 0]] = np.flatnonzero(place >= 0)
+    new = np.unique(found.of_data[before[found.of_data] == NULL])
+    before[new] = NULL - np.arange(new.size)
+    return predictive, before[found.of_data]
+
+
+def _followed(last: Fit, training: TrainingData, workers: Workers, between: Between) -> list[Run]:
     """Return copies of all chains that go on with new rows."""
     from sticktree.engine.online.rows import follow
 
@@ -163,7 +278,7 @@ def _followed(last: Fit, training: TrainingData, workers: Workers, forget: float
             rows = cast("MemoryStore", old.store).rows(1, jitter)
             chain = parallel_chain_of(model).following(chain, rows)
         new = training.store.rows(workers.threads_of_chain, jitter)
-        follow(cast("BulkChain", chain), new, forget)
+        follow(cast("BulkChain", chain), new, between)
         runs.append(Run(chain))
     return runs
 

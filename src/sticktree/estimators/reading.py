@@ -56,10 +56,13 @@ def training_data(
     last: Fit | None,
     factors: int | str | None = None,
     groups: Any = None,
+    *,
+    more_to_come: bool = False,
 ) -> TrainingData:
     """Read the rows of a fit and standardise them, as the last fit did if this one goes on.
 
-    ``factors`` is the parameter of the estimator, checked.
+    ``factors`` is the parameter of the estimator, checked. With ``more_to_come`` these are the
+    first of a stream.
     """
     scaling = None if last is None else last.training.scaling
     if isinstance(groups, Kin) and (is_dask(X) or isinstance(X, ChunkedTable)):
@@ -85,6 +88,7 @@ def training_data(
         wanted,
         groups,
         column,
+        more_to_come,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -217,7 +217,7 @@ class Fit(FittedClusters):
         shares = group_shares(draws, groups.of_data, n_names, labels, rng, times)
         some = spread(draws, PARTITION_DRAWS)
         partitions = group_partitions(some, groups.of_data, n_names, labels, rng)
-        n_rows = np.bincount(groups.of_data, minlength=n_names)[:n_names].astype(np.int32)
+        n_rows = _rows_of_groups(draws, groups.of_data, n_names)
         merges, descent = self._cluster_merges(labels), groups.descent()
         found = Composition(
             groups.names, shares, merges, partitions, n_rows=n_rows, in_order=groups.in_order
@@ -306,6 +306,16 @@ class Fit(FittedClusters):
             (_, own), *others = self.stepped
             vars(light)["stepped"] = [(light.posterior.predictive, own), *others]
         return light
+
+
+def _rows_of_groups(draws: Sequence[Draw], of_data: IntArray, n_names: int) -> IntArray:
+    """Return how many rows each group has; on average, if draws forget rows on their own."""
+    kept = [draw.parameters.get("sums_seated") for draw in draws]
+    found = [seated.sum(axis=0) for seated in kept if seated is not None]
+    n: npt.NDArray[Any] = np.bincount(of_data, minlength=n_names)
+    if found:
+        n = np.rint(np.mean(found, axis=0))
+    return n[:n_names].astype(np.int32)
 
 
 def _without_labels(draw: Draw) -> Draw:

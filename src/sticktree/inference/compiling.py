@@ -38,7 +38,9 @@ def compile_for_answers(
 
 def compile_for_stream(model: Model, rows: FloatArray, show: bool | None) -> None:
     """Compile what is needed to go on with new rows."""
-    _compile([f"stream {_of(model.leaf_noise, rows)}"], show)
+    kind = _of(model.leaf_noise, rows)
+    of_groups = [] if model.groups is None else [f"groups {kind} parallel"]
+    _compile([f"stream {kind}", *of_groups], show)
 
 
 def _of(kind: str, data: FloatArray) -> str:

@@ -5,6 +5,11 @@ L. The posterior also says what L should be, were the batch drawn from itself: r
 many of its draws, and scored in the same way. The difference, over its standard error, is z. The
 error has two parts: that of a mean over the rows of the batch, and the spread between draws, since
 all rows of a batch come from one truth.
+
+If rows belong to groups, all is said of rows of the same groups. Rows of one group go together, the
+more so the less is known of it: at each of L levels the sticks of a group with n rows before are
+Dirichlet with γ + n rows' worth, so that two of its rows are correlated by L/(1 + γ + n), about, or
+less. The error has that as a third part.
 """
 
 from __future__ import annotations
@@ -15,13 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.data.scaling import Scaling
 from sticktree.posterior.predictive import PosteriorPredictive
+from sticktree.tree import NULL
 
 Z_LIMIT = 3.89  # two-sided rate of false alarms: 1 in 10,000 batches that are like those before
 MOST_DRAWS = 40  # by which a batch is scored
 MOST_ROWS = 5_000  # of a batch that are scored
+MOST_GROUPS = 50  # whose rows are
 SIMULATED = 50  # rows of each draw
 MOST_NAMED = 8  # batches, in words
 
@@ -64,21 +71,46 @@ class BatchScore:
         return (self.log_density - self.expected) / self.error
 
 
-def score_batch(x: FloatArray, predictive: PosteriorPredictive, scaling: Scaling) -> BatchScore:
+def score_batch(
+    x: FloatArray,
+    predictive: PosteriorPredictive,
+    scaling: Scaling,
+    groups: IntArray | None = None,
+) -> BatchScore:
     """Score a standardised batch by draws that have not seen it.
 
     What is missing in the batch is left out of rows drawn for comparison, too. It takes at most
-    5,000 rows and 40 draws, spread evenly.
+    5,000 rows, of 50 groups, and 40 draws, spread evenly. ``groups`` are those of the rows, if
+    there are any; numbers below 0 are of new ones.
     """
     rng = np.random.default_rng(0)  # only for which rows stand for all
     used = predictive.thinned(MOST_DRAWS)
     n_used = len(used.draws)
+    if groups is not None:
+        known = np.unique(groups)
+        if known.size > MOST_GROUPS:
+            some = np.isin(groups, rng.choice(known, MOST_GROUPS, replace=False))
+            x, groups = x[some], groups[some]
     if len(x) > MOST_ROWS:
-        x = x[np.sort(rng.choice(len(x), MOST_ROWS, replace=False))]
-    simulated = np.concatenate([of_draw.sample(SIMULATED, rng) for of_draw in used.each()])
-    missing = np.isnan(x)[rng.integers(len(x), size=len(simulated))]
-    both = np.concatenate([x, np.where(missing, np.nan, simulated)])
-    scores = used.log_density(both) + scaling.log_units(both)
+        some = np.sort(rng.choice(len(x), MOST_ROWS, replace=False))
+        x, groups = x[some], None if groups is None else groups[some]
+    of_row = np.zeros(len(x), dtype=np.int32) if groups is None else groups
+    # Rows for comparison are of groups in proportion, the same for all draws.
+    evenly = (np.arange(SIMULATED) + 0.5) * len(x) / SIMULATED
+    places = np.sort(of_row)[evenly.astype(np.int64)]
+    simulated = np.empty((n_used, SIMULATED, x.shape[1]))
+    for group in np.unique(places).tolist():
+        here = places == group
+        for k, of_draw in enumerate(_of(used, groups, group).each()):
+            simulated[k, here] = of_draw.sample(int(here.sum()), rng)
+    rows = simulated.reshape(-1, x.shape[1])
+    missing = np.isnan(x)[rng.integers(len(x), size=len(rows))]
+    both = np.concatenate([x, np.where(missing, np.nan, rows)])
+    of_both, scores = np.concatenate([of_row, np.tile(places, n_used)]), np.empty(len(both))
+    for group in np.unique(of_row).tolist():
+        here = of_both == group
+        scores[here] = _of(used, groups, group).log_density(both[here])
+    scores += scaling.log_units(both)
     mine, its = scores[: len(x)], scores[len(x) :].reshape(n_used, SIMULATED)
     within = float(its.var(axis=1, ddof=1).mean())
     between = 0.0
@@ -86,8 +118,32 @@ def score_batch(x: FloatArray, predictive: PosteriorPredictive, scaling: Scaling
         between = max(float(its.mean(axis=1).var(ddof=1)) - within / SIMULATED, 0.0)
     # Where the model does not fit, rows may vary more than it thinks.
     of_rows = max(within, float(mine.var(ddof=1)) if len(x) > 1 else 0.0)
-    error = math.sqrt(of_rows / len(x) + between + between / n_used + within / its.size + 1e-300)
+    together = 0.0 if groups is None else of_rows * _together(used, groups)
+    error = math.sqrt(
+        of_rows / len(x) + together + between + between / n_used + within / its.size + 1e-300
+    )
     return BatchScore(float(mine.mean()), float(its.mean()), error)
+
+
+def _of(used: PosteriorPredictive, groups: IntArray | None, group: int) -> PosteriorPredictive:
+    """Return what is expected of rows of a group; a number below 0 is a new one."""
+    return used if groups is None else used.of_group(None if group <= NULL else group)
+
+
+def _together(used: PosteriorPredictive, groups: IntArray) -> float:
+    """Return the variance of the mean of rows that go together in groups, if that of a row is 1."""
+    found, n = np.unique(groups, return_counts=True)
+    draws = [numbered.draw.parameters for numbered in used.draws]
+    seated = [known["sums_seated"].sum(axis=0) for known in draws if "sums_seated" in known]
+    before = np.zeros(found.size)
+    if seated:
+        before[found >= 0] = np.mean(seated, axis=0)[found[found >= 0]]
+    elif used.model.groups is not None:
+        of_row = used.model.groups.of_row
+        before[found >= 0] = np.bincount(of_row, minlength=found.max() + 1)[found[found >= 0]]
+    gamma = float(np.mean([known["group_concentration"] for known in draws]))
+    correlation = np.minimum(used.model.depth / (1.0 + gamma + before), 1.0)
+    return float((correlation * n * (n - 1.0)).sum() / groups.size**2)
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,8 @@ def unpack_chain(arrays: Arrays, training: TrainingData, model: Model) -> ChainL
         from sticktree.engine.online.rows import restored_rows
 
         store = training.stored()
-        rows = restored_rows(store.rows(1, model.jitter(store.shape[1])), snapshot)
+        n_groups = 0 if model.groups is None else model.groups.number
+        rows = restored_rows(store.rows(1, model.jitter(store.shape[1])), snapshot, n_groups)
         return parallel_chain_of(model).restored(rows, model, rng, snapshot)
     return engine_of(model).chain.restored(training.data, model, rng, snapshot)
 

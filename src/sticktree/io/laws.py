@@ -125,6 +125,8 @@ CHAIN = {
     "stream_seen": Entry(("blocks", "columns"), "at least 0", "i"),
     "stream_total": Entry(("blocks", "columns")),
     "stream_second": Entry(("blocks", "other sums")),
+    "stream_seated": Entry(("blocks", "groups"), "at least 0", "i"),
+    "stream_lost": Entry(("blocks",), "at least 0"),
     "stream_products": Entry(("columns", "columns")),
     "stream_largest": Entry((), "at least 0"),
     "stream_words": Entry(("two",), "any", "u"),

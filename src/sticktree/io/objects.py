@@ -26,6 +26,7 @@ from sticktree.data.groups import RowGroups
 from sticktree.data.scaling import Scaling
 from sticktree.data.training import TrainingData
 from sticktree.engine.draw import Draw
+from sticktree.engine.online.groups import StreamedGroups
 from sticktree.inference.course import Course, Look
 from sticktree.inference.drift import Batch, Stream
 from sticktree.inference.packing import pack_draws, unpack_draws
@@ -71,6 +72,7 @@ MADE_FROM: dict[type, tuple[str, ...]] = {
             Factored,
             Factors,
             Groups,
+            StreamedGroups,
             Lasting,
             LeaveOneOut,
             Look,

@@ -298,7 +298,8 @@ class _Links:
 
 def _check_blocks(found: Arrays) -> None:
     """Check the rows that have left memory, if there are any."""
-    names = [name for name in CHAIN if name.startswith("stream_")]
+    optional = ("stream_seated", "stream_lost")
+    names = [name for name in CHAIN if name.startswith("stream_") and name not in optional]
     there = [name in found for name in names]
     _needed(all(there) or not any(there), "a chain lacks blocks")
     if all(there):
@@ -306,6 +307,11 @@ def _check_blocks(found: Arrays) -> None:
         blocks = found["stream_n"]
         _needed(n == sum(blocks.tolist()), "blocks have other rows than they say")
         _needed(n < 2**53, "there are more rows than can be")
+        if "stream_lost" in found:
+            _needed((found["stream_lost"] < blocks).all(), "blocks have lost more than they have")
+        if "sums_seated" in found:
+            seated = found.get("stream_seated", np.zeros((blocks.size, 1), dtype=np.int64))
+            _needed(np.array_equal(seated.sum(axis=1), blocks), "blocks have rows of no group")
         number = found["stream_number"]
         _needed(len(np.unique(number)) == number.size, "two blocks have the same number")
         if number.size:

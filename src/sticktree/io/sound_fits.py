@@ -11,7 +11,8 @@ import numpy.typing as npt
 from sticktree.data import Columns
 from sticktree.data.factors import Factored
 from sticktree.data.groups import RowGroups
-from sticktree.data.training import TrainingData
+from sticktree.data.training import MOST_GROUPS, TrainingData
+from sticktree.engine.online.groups import StreamedGroups
 from sticktree.engine.own.kinds import KINDS, LIKELIHOODS
 from sticktree.fit import Fit
 from sticktree.inference.fitting import Sampled
@@ -127,7 +128,12 @@ def _check_groups(groups: Groups | None, training: TrainingData) -> None:
         return
     of_row, n_data = groups.of_row, training.n_data
     _needed(of_row.shape == (n_data,) and of_row.dtype.kind == "i", "groups of other rows")
-    _needed(of_row.min() >= 0 and of_row.max() < n_data, "a row is of a group that is not there")
+    total = groups.total if isinstance(groups, StreamedGroups) else None
+    _needed(total == training.groups.total, "a model has other groups than rows")
+    if total is not None:
+        _needed(training.parallel and 0 < total <= MOST_GROUPS, f"there are {total} groups")
+    most = n_data if total is None else total
+    _needed(of_row.min() >= 0 and of_row.max() < most, "a row is of a group that is not there")
     _needed(np.array_equal(of_row, training.groups.of_data), "a model has other groups than rows")
     names = training.groups.names
     _needed(0 < len(names) <= groups.number, "there are names of other groups")

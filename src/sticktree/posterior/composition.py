@@ -187,6 +187,8 @@ class Composition(Lines):
         The share of draws in which two groups do is clustered by average linkage, and cut at one
         half. Parents without rows are clusters of their own.
         """
+        if len(self.partitions.T) < 2:
+            return np.arange(len(self.groups), dtype=np.int32)
         same = self.partitions[:, :, None] == self.partitions[:, None]
         alike = same.mean(axis=0)
         distance = squareform(1.0 - alike, checks=False)

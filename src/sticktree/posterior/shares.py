@@ -49,8 +49,8 @@ def group_shares(
     for k, draw in enumerate(draws):
         below = _below(draw, labels, n_clusters)
         points = Points.of(draw, group, n_groups).resting_on_rows(below)
-        leaves = np.unique(draw.leaf)
-        within = below[leaves] / below[leaves].sum(axis=1, keepdims=True)
+        leaves = np.flatnonzero(draw.level == draw.level.max())
+        within = below[leaves] / np.maximum(below[leaves].sum(axis=1, keepdims=True), 1.0)
         mass = node_shares(points, draw.parent, rng, times)
         out[k, ..., :-1] = mass[..., leaves] @ within
     out[..., -1] = np.maximum(1.0 - out[..., :-1].sum(axis=-1), 0.0)
@@ -58,11 +58,18 @@ def group_shares(
 
 
 def _below(draw: Draw, labels: IntArray, n_clusters: int) -> FloatArray:
-    """Return how many data of each cluster are at or below each node, shape (nodes, clusters)."""
+    """Return how many data of each cluster are at or below each node, shape (nodes, clusters).
+
+    Rows of a stream that have left memory have no labels. A node that has no others is taken as the
+    one above it, unless that is the root: then it is none of the clusters.
+    """
     below = np.zeros((draw.parent.size, n_clusters))
     np.add.at(below, (draw.leaf, labels), 1.0)
     for k in range(draw.parent.size - 1, 0, -1):
         below[draw.parent[k]] += below[k]
+    for k in np.flatnonzero(below.sum(axis=1) == 0).tolist():  # parents come before children
+        if draw.parent[k] != 0:
+            below[k] = below[draw.parent[k]]
     return below
 
 
@@ -124,7 +131,8 @@ class Points:
         ``below[k]`` are data of each cluster below a node. Of the sticks of a point, those whose
         data are of one cluster, but for a tenth, are one part together.
         """
-        alone = below.max(axis=1) >= ALONE * below.sum(axis=1)
+        n_below = below.sum(axis=1)
+        alone = (below.max(axis=1) >= ALONE * n_below) & (n_below > 0)
         part = np.where(alone, below.argmax(axis=1), below.shape[1] + np.arange(len(below)))
         pairs = np.stack([self.point, part[self.node]])
         found, of_entry = np.unique(pairs, axis=1, return_inverse=True)

@@ -58,9 +58,8 @@ def groups_html(found: Findings, conditions: Mapping[Any, Any] | None = None) ->
     if composition.n_clusters < 2:
         return f"<p>{plain(ONE)}</p>"
     conditions = composition.as_conditions() if conditions is None else conditions
-    sizes = np.bincount(groups.of_data, minlength=len(groups.names))[: len(groups.names)]
-    of_parents = [int(sizes[list(below)].sum()) for below in composition.descent.values()]
-    sizes = np.concatenate([sizes, of_parents]).astype(np.int64)
+    assert composition.n_rows is not None
+    sizes = composition.n_rows.astype(np.int64)
     every = np.bincount(found.fit.cut.labels, minlength=composition.n_clusters).astype(float)
     bars = _Bars(composition, sizes, every / every.sum(), conditions)
     parts = [f"<p>{plain(matter)}</p>"] if matter else []

@@ -11,7 +11,7 @@ from sticktree.engine.bulk.own import OwnBulkChain
 from sticktree.engine.bulk.shared import SharedBulkChain
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, SUMS, Sums
 from sticktree.engine.online.forgetting import sums_of_blocks, thinned, thinned_products
-from sticktree.engine.online.rows import follow
+from sticktree.engine.online.rows import Between, follow
 from sticktree.model import Model
 from tests.engine.online.test_rows import blocks_of
 from tests.support.bulk import rows_of
@@ -84,7 +84,7 @@ def test_leaves_that_lose_all_rows_go(noise):
     for _ in range(20):
         chain.sweep()
     before = chain.size
-    follow(chain, rows_of(x[:40]), forget=0.985)  # about two rows are left
+    follow(chain, rows_of(x[:40]), Between(forget=0.985))  # about two rows are left
     assert chain.size < before
     n = chain.rows.squashed.blocks.n
     assert chain.sums.n.sum() == n.sum() == chain.state.nodes["n"][0] < 20
@@ -101,7 +101,7 @@ def test_nothing_is_forgotten_unless_asked():
     rng = np.random.default_rng(2)
     x, model = rng.normal(size=(60, 2)), Model(np.array([0.4, 0.7]), covariance_type="diag")
     draws = []
-    for options in ({}, {"forget": 0.0}):
+    for options in ({}, {"between": Between(forget=0.0)}):
         chain = SharedBulkChain(rows_of(x), model, np.random.default_rng(0))
         follow(chain, rows_of(x[:30]), **options)
         chain.sweep()

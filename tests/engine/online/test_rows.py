@@ -48,14 +48,17 @@ def second_sums(y, kind):
     return np.empty(0)
 
 
-def blocks_of(groups, kind=SUMS):
-    """Return one block for each array of rows."""
+def blocks_of(groups, kind=SUMS, seated=None):
+    """Return one block for each array of rows, with ``seated`` rows of each group in it."""
+    none = np.zeros((len(groups), 0), dtype=np.int64)
     return Blocks(
         np.arange(len(groups), dtype=np.uint64) + np.uint64(FIRST),
         np.array([len(y) for y in groups]),
         np.array([(~np.isnan(y)).sum(axis=0) for y in groups]),
         np.array([np.nansum(y, axis=0) for y in groups]),
         np.array([second_sums(y, kind) for y in groups]),
+        none if seated is None else np.array(seated, dtype=np.int64),
+        np.zeros(len(groups)),
     )
 
 

@@ -29,7 +29,7 @@ from sticktree.engine.bulk.state import ChainState
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
 from sticktree.engine.chain import Effort, SweepInfo, apply_moves
 from sticktree.engine.common.links import Index
-from sticktree.model import Model
+from sticktree.model import Groups, Model
 
 MOST_PAIRS = 64  # that may split or merge in a sweep
 ROWS_OF_ROUNDS = 50_000  # fewer rows choose several times in a sweep
@@ -131,7 +131,8 @@ class BulkChain(ChainState):
         leaf, _ = self._draw_leaves()
         assigned = self.rows.assign(self._components(weights, self._law().density(leaf)))
         self.salt = next_salt
-        self.sums, self.seated = self._sums(assigned.tally), assigned.tally.seated
+        self.sums = self._sums(assigned.tally, assigned.lost)
+        self.seated = assigned.tally.seated
         self._imputed_products(assigned.tally)
         self.rank, self.anchor = assigned.tally.rank, assigned.tally.anchor
         self.of_leaf, self.of_half = self.leaves.copy(), np.empty(0, dtype=np.int64)
@@ -152,15 +153,32 @@ class BulkChain(ChainState):
         self._read_rows()
         self.effort = Effort(self.size)  # new rows are warmed up to anew
 
-    def keep_leaves(self, sums: Sums) -> None:
-        """Go on with other sums of the leaves; those without rows go."""
+    def keep_leaves(self, sums: Sums, seated: npt.NDArray[np.int64]) -> None:
+        """Go on with other sums of the leaves, and rows of groups; those without rows go."""
         keep = sums.n > 0
         for leaf in self.leaves[~keep]:
             self._drop(int(leaf))
         self.leaves, self.sums = self.leaves[keep], sums.at(keep)
         self.rank, self.anchor = self.rank[keep], self.anchor[keep]
-        self.seated = self.seated[keep]
+        self.seated = seated[keep]
         self._settle()
+
+    def regroup(self, groups: Groups, place: npt.NDArray[np.int64]) -> None:
+        """Go on with more groups, or others: group j is now number ``place[j]``, or gone if −1.
+
+        A group that goes has no rows.
+        """
+        self.model = replace(self.model, groups=groups)
+        old, self.n_groups = self.seated, groups.number
+        self.seated = np.zeros((len(old), self.n_groups), dtype=np.int64)
+        self.seated[:, place[place >= 0]] = old[:, place >= 0]
+        state: Any = self.state
+        room = len(state.seated)
+        self.state = replace(
+            state,
+            seated=np.zeros((room, self.n_groups + 1), dtype=np.int64),
+            present=np.array([self.n_groups], dtype=np.int64),
+        )
 
     def _begin(self, rows: Rows) -> None:
         """Set up what a chain on these rows needs, before it has a tree."""
@@ -244,7 +262,8 @@ class BulkChain(ChainState):
         threshold[empty & ~merging] = np.inf
         threshold[proposal.bound] = np.inf
         two = self._decide(merging, threshold, places[chosen.a], n_siblings[chosen.a])
-        self._rearrange(chosen, two, empty, proposal.share, halved.tally)
+        of_halves = self._sums(halved.tally, halved.lost)
+        self._rearrange(chosen, two, empty, proposal.share, halved.tally, of_halves)
         return int((two != merging).sum()), merging.size
 
     def _propose(
@@ -344,11 +363,11 @@ class BulkChain(ChainState):
         empty: npt.NDArray[np.bool_],
         share: FloatArray,
         halves: Tally,
+        of_halves: Sums,
     ) -> None:
         """Give each unit the form that was decided on, and its leaves their sums."""
         a, b, merging = chosen.a, chosen.b, chosen.merging
         self._make_room(self.leaves.size + int((two & ~merging).sum()))
-        of_halves = self._sums(halves)
         keep = np.ones(self.leaves.size, dtype=bool)
         new_leaves, new_halves = [], []
         self.of_half = np.full(2 * len(a), -1, dtype=np.int64)

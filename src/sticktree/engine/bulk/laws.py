@@ -74,6 +74,8 @@ class LeafLaw(Protocol):
 class SharedLaw:
     """Leaves N(φ, r) with φ ~ N(above, v), in coordinates whitened by the shared Σ.
 
+    The place of a leaf is known by as many rows as are seen: fewer than it has, if it has moved.
+
     Parameters
     ----------
     v, r : float
@@ -86,7 +88,7 @@ class SharedLaw:
 
     def _posterior(self, sums: Sums, above: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return means and precisions."""
-        precision = 1.0 / self.v + sums.n / self.r
+        precision = 1.0 / self.v + sums.seen[:, 0] / self.r
         mean = (above / self.v + sums.total / self.r) / precision[:, None]
         return mean, precision
 
@@ -114,10 +116,9 @@ class SharedLaw:
 
     def rest(self, sums: Sums, leaf: Leaf, share: FloatArray) -> Sums:
         """Return what sums are left, about, for others if leaves have shares of the rows."""
-        taken = (share * sums.n)[:, None]
-        n = (1.0 - share) * sums.n
-        total = sums.total - taken * leaf.mean
-        return Sums(n, n[:, None] * np.ones_like(total), total, sums.second)
+        left = sums.times(1.0 - share)
+        total = sums.total - share[:, None] * sums.seen * leaf.mean
+        return left._replace(total=total, second=sums.second)
 
     def coordinates(self, y: FloatArray, sums: Sums) -> FloatArray:
         """Return rows in coordinates in which a leaf is round, and of width 1."""

@@ -38,6 +38,7 @@ class Assigned(NamedTuple):
 
     tally: Tally
     picked: Picked
+    lost: FloatArray | None = None  # (K,) by how many rows less the place of a leaf is known
 
 
 class Halved(NamedTuple):
@@ -45,6 +46,7 @@ class Halved(NamedTuple):
 
     tally: Tally  # of both halves of each unit
     gain: Integers  # (U, 2) on its grid
+    lost: FloatArray | None = None  # as in `Assigned`, of both halves
 
 
 class Rows:

@@ -73,12 +73,18 @@ class SharedBulkChain(SharedNoise, BulkChain):
             model.noise,
             group=None if model.groups is None else model.groups.of_row,
         )
-        return replace(state, data=state.data[:0], leaf=state.leaf[:0], group=state.group[:0])
+        return replace(
+            state,
+            data=state.data[:0],
+            leaf=state.leaf[:0],
+            group=state.group[:0],
+            lost=np.zeros(state.nodes.size),
+        )
 
     def _settle(self) -> None:
         white = self._in_coordinates(self.sums)
         self._seat_leaves()
-        take_sums(self.state, self.leaves, white.n, white.total)
+        take_sums(self.state, self.leaves, white.n, white.seen, white.total)
 
     def _whiten(self) -> None:
         self._settle()
@@ -139,7 +145,8 @@ class SharedBulkChain(SharedNoise, BulkChain):
             return
         new = self._new_state(2 * n_leaves)
         of_groups = ("seated", "stick", "rest")
-        for name in ("nodes", "order", "total", "weighted", "mean", "leaves", "narrow", *of_groups):
+        of_nodes = ("nodes", "order", "total", "weighted", "mean", "lost")
+        for name in (*of_nodes, "leaves", "narrow", *of_groups):
             mine, its = getattr(new, name), getattr(old, name)
             mine[: len(its)] = its
         new.centre[:, : old.centre.shape[1]] = old.centre

@@ -122,8 +122,9 @@ class ChainState(Sampler):
         alpha = self.state.levels["alpha"][self.model.depth - 1]
         return float(alpha), float(self.state.scalars[DISCOUNT])
 
-    def _sums(self, tally: Tally) -> Sums:
-        return Sums.of(tally, self.kind, *self.grids)
+    def _sums(self, tally: Tally, lost: FloatArray | None = None) -> Sums:
+        sums = Sums.of(tally, self.kind, *self.grids)
+        return sums if lost is None else sums._replace(seen=sums.seen - lost[:, None])
 
     def _components(self, log_weight: FloatArray, density: Density) -> Components:
         """Return densities with weights, (K,) or in each group (K, J), as rows see them."""

@@ -1,13 +1,14 @@
 """Rows that have left memory, as blocks: sums over rows that one leaf held when they left.
 
 A block sits in a leaf as a row does, and chooses as a whole: leaf k weighs π_k^n Π f(y | θ_k), a
-function of its sums. Given the blocks nothing is approximate; but rows of a block never part.
+function of its sums. Rows of several groups may be in one: then it is Π_j π_jk^(n_j) in place of
+π_k^n. Given the blocks nothing is approximate; but rows of a block never part.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from sticktree.checks import FloatArray
 from sticktree.engine.bulk.assign import cover
 from sticktree.engine.bulk.components import KEY, NEXT_SALT, SALT, SWEEP, Components
 from sticktree.engine.bulk.halves import Units, halve_one
+from sticktree.engine.bulk.leanings import MOST
 from sticktree.engine.bulk.philox import ASSIGN, philox, rank_of, uniform_of
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Grid, Sums, Tally, n_sums, symmetric
 from sticktree.jit import jit
@@ -32,9 +34,11 @@ class Blocks(NamedTuple):
     seen: npt.NDArray[np.int64]  # (M, D) entries that were not missing
     total: FloatArray  # (M, D) of y
     second: FloatArray  # (M, S − D) other sums, in the order that leaves have them
+    seated: npt.NDArray[np.int64]  # (M, J) rows of each group, if there are groups
+    lost: FloatArray  # (M,) by how many rows less the mean is known than n; see `drifting`
 
     @classmethod
-    def none(cls, dimension: int, kind: int) -> Blocks:
+    def none(cls, dimension: int, kind: int, n_groups: int = 0) -> Blocks:
         """Return no blocks."""
         more = n_sums(kind, dimension) - dimension
         return cls(
@@ -43,13 +47,24 @@ class Blocks(NamedTuple):
             np.empty((0, dimension), dtype=np.int64),
             np.empty((0, dimension)),
             np.empty((0, more)),
+            np.empty((0, n_groups), dtype=np.int64),
+            np.empty(0),
         )
 
     @classmethod
-    def over(cls, y: FloatArray, of: Places, size: int, kind: int, next_number: int) -> Blocks:
+    def over(
+        cls,
+        y: FloatArray,
+        of: Places,
+        size: int,
+        kind: int,
+        next_number: int,
+        group: npt.NDArray[Any] | None = None,
+        n_groups: int = 0,
+    ) -> Blocks:
         """Return blocks of rows, the i-th of which is in block ``of[i]`` of ``size``.
 
-        Their numbers count from ``next_number``.
+        Their numbers count from ``next_number``; ``group`` has the groups of the rows, if any.
         """
         sums = Sums.over(y, of, size, kind)
         second = sums.second
@@ -58,12 +73,21 @@ class Blocks(NamedTuple):
             second = second[:, rows, columns]
         number = np.arange(size, dtype=np.uint64) + np.uint64(next_number)
         n, seen = (np.rint(part).astype(np.int64) for part in (sums.n, sums.seen))
-        return cls(number, n, seen, sums.total, second)
+        seated = np.zeros((size, n_groups), dtype=np.int64)
+        if n_groups and group is not None:
+            np.add.at(seated, (of, group), 1)
+        return cls(number, n, seen, sums.total, second, seated, np.zeros(size))
 
     def at(self, which: npt.NDArray[np.int64]) -> Blocks:
         """Return some of them."""
-        number, n, seen, total, second = self
-        return Blocks(number[which], n[which], seen[which], total[which], second[which])
+        parts: Any = tuple(self)
+        return Blocks(*(array[which] for array in parts))
+
+    def in_groups(self, place: Places, n_groups: int) -> Blocks:
+        """Return the blocks if group j is now number ``place[j]``; −1 is one that has no rows."""
+        seated = np.zeros((self.n.size, n_groups), dtype=np.int64)
+        seated[:, place[place >= 0]] = self.seated[:, place >= 0]
+        return self._replace(seated=seated)
 
     def plus(self, other: Blocks) -> Blocks:
         """Return the blocks of both."""
@@ -73,17 +97,20 @@ class Blocks(NamedTuple):
         """Return ``size`` blocks; the first that goes into one gives its number."""
         first = np.full(size, into.size, dtype=np.int64)
         np.minimum.at(first, into, np.arange(into.size))
-        n, seen, total, second = (
-            np.zeros((size, *array.shape[1:]), array.dtype) for array in self[1:]
-        )
-        for out, array in zip((n, seen, total, second), self[1:], strict=True):
+        sums = [np.zeros((size, *array.shape[1:]), array.dtype) for array in self[1:]]
+        for out, array in zip(sums, self[1:], strict=True):
             np.add.at(out, into, array)
-        return Blocks(self.number[first], n, seen, total, second)
+        return Blocks(self.number[first], *sums)
+
+    @property
+    def weight(self) -> FloatArray:
+        """By how many rows the mean of each column is known, (M, D)."""
+        return np.asarray(self.seen - self.lost[:, None])
 
     @property
     def mean(self) -> FloatArray:
         """Mean of what was seen, (M, D)."""
-        return np.asarray(self.total / np.maximum(self.seen, 1))
+        return np.asarray(self.total / np.where(self.seen > 0, self.weight, 1.0))
 
     def log_weights(self, leaves: Components) -> FloatArray:
         """Return the log weight of every leaf for every block, (M, K).
@@ -93,6 +120,8 @@ class Blocks(NamedTuple):
         n, seen = self.n.astype(np.float64), self.seen.astype(np.float64)
         mean = self.mean
         out = np.asarray(n[:, None] * leaves.log_weight)
+        if leaves.share.size:
+            out += self.seated @ leaves.share.T
         if leaves.root.shape[0]:
             off = np.einsum("kde,mke->mkd", leaves.root, mean[:, None, :] - leaves.centre)
             scatter = symmetric(self.second, self.total.shape[1]) - n[:, None, None] * _outer(mean)
@@ -106,7 +135,7 @@ class Blocks(NamedTuple):
         elif leaves.kind == PRODUCTS:
             scatter = symmetric(self.second, self.total.shape[1]) - n[:, None, None] * _outer(mean)
             lost = np.einsum("de,mef,df->md", transform, scatter, transform)
-        off = (x[:, None, :] - leaves.centre) ** 2 * seen[:, None, :] + lost[:, None, :]
+        off = (x[:, None, :] - leaves.centre) ** 2 * self.weight[:, None, :] + lost[:, None, :]
         # The weight has the density of all columns at the centre, also of those that are missing.
         absent = (n[:, None] - seen) @ np.log(leaves.precision).T
         return np.asarray(out - 0.5 * ((leaves.precision * off).sum(axis=2) + absent))
@@ -154,9 +183,41 @@ def choose_halves(
     """
     half = np.full(leaf.size, -1, dtype=np.int64)
     if leaf.size and len(units.pins):
-        values = blocks.log_weights(units.densities)
+        values = _of_units(blocks, units)
         _halve(blocks.number, leaf, values, units, gain, grid.coarse, grid.fine, half)
     return half
+
+
+def _of_units(blocks: Blocks, units: Units) -> FloatArray:
+    """Return the log weights of the whole and the halves of all units for every block, (M, 3U)."""
+    values = blocks.log_weights(units.densities)
+    if units.share.size:
+        for side in (0, 1):
+            values[:, side + 1 :: 3] += blocks.seated @ units.share[:, :, side].T
+    return values
+
+
+def lean_blocks(blocks: Blocks, leaf: Places, units: Units) -> FloatArray:
+    """Return what blocks tell of the shares of halves, (U, J, 2); see `sticktree.engine.bulk`.
+
+    Its rows of one group count as so many rows that have the odds of the whole block. That gives
+    the likelihood of a share the right slope; it is but what shares are proposed by.
+    """
+    out = np.zeros((len(units.pins), units.share.shape[1], 2))
+    unit = units.of_leaf[leaf]
+    some = np.flatnonzero(unit >= 0)
+    if not some.size:
+        return out
+    values, unit, number = _of_units(blocks.at(some), units), unit[some], blocks.number[some]
+    odds = values[np.arange(some.size), 3 * unit + 1] - values[np.arange(some.size), 3 * unit + 2]
+    p = 1.0 / (1.0 + np.exp(np.clip(-odds, -700.0, 700.0)))
+    p = np.where(number == units.pins[unit, 0], 1.0, p)
+    p = np.where(number == units.pins[unit, 1], 0.0, p)
+    b, rest = np.exp(units.share[unit, 0]).T
+    each = np.stack([p * (p - b) / rest, (1.0 - p) * (b - p) / b], axis=1)
+    counted = blocks.seated[some][:, :, None] * np.maximum(each, -MOST)[:, None, :]
+    np.add.at(out, unit, counted)
+    return out
 
 
 @jit
@@ -192,6 +253,7 @@ def add_blocks(tally: Tally, blocks: Blocks, leaf: Places, leaves: Components) -
         tally.seated.copy(),
     )
     np.add.at(out.count, leaf, blocks.n)
+    np.add.at(out.seated, leaf, blocks.seated)
     np.add.at(out.lacking, leaf, blocks.n[:, None] - blocks.seen)
     grids = Grid(*leaves.grid[:2]), Grid(*leaves.grid[2:])
     parts = [on_grid(x, g) for x, g in zip((blocks.total, blocks.second), grids, strict=True)]
@@ -206,6 +268,15 @@ def _rank(number: npt.NDArray[np.uint64], leaf: Places, tally: Tally, salt: np.u
         rank = rank_of(number[m], salt)
         if rank < tally.rank[leaf[m]]:
             tally.rank[leaf[m]], tally.anchor[leaf[m]] = rank, number[m]
+
+
+def lost_of(blocks: Blocks, leaf: Places, size: int) -> FloatArray | None:
+    """Return by how many rows less places of leaves are known than they have; −1 is no leaf."""
+    if not blocks.lost.any():
+        return None
+    out = np.zeros(size)
+    np.add.at(out, leaf[leaf >= 0], blocks.lost[leaf >= 0])
+    return out
 
 
 def on_grid(values: FloatArray, grid: Grid) -> npt.NDArray[np.int64]:

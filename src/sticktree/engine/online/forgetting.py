@@ -24,18 +24,28 @@ if TYPE_CHECKING:
 def thinned(blocks: Blocks, rate: float, kind: int, rng: np.random.Generator) -> Blocks:
     """Return blocks of the rows that are kept; those of no rows stay in their places.
 
-    Of n rows with s entries in a column, n′ rows have a hypergeometric number of them. If nothing
-    at all would be left, one row of the largest block is.
+    Of n rows with s entries in a column, n′ rows have a hypergeometric number of them; rows of each
+    group are thinned alike. If nothing at all would be left, one row of the largest block is.
     """
-    n = rng.binomial(blocks.n, 1.0 - rate)
+    seated = blocks.seated
+    if seated.shape[1]:
+        seated = rng.binomial(seated, 1.0 - rate)
+        n = seated.sum(axis=1)
+    else:
+        n = rng.binomial(blocks.n, 1.0 - rate)
     if n.size and not n.any():
-        n[np.argmax(blocks.n)] = 1
+        largest = int(np.argmax(blocks.n))
+        n[largest] = 1
+        if seated.shape[1]:
+            seated[largest, np.argmax(blocks.seated[largest])] = 1
     absent = blocks.n[:, None] - blocks.seen
     seen = rng.hypergeometric(blocks.seen, absent, np.broadcast_to(n[:, None], absent.shape))
     share = seen / np.maximum(blocks.seen, 1)
-    whole = (n / blocks.n)[:, None]
+    of_rows = n / blocks.n
+    whole = of_rows[:, None]
     second = blocks.second * (whole if kind == PRODUCTS else share[:, : blocks.second.shape[1]])
-    return Blocks(blocks.number, n, seen, blocks.total * share, second)
+    lost = blocks.lost * of_rows
+    return Blocks(blocks.number, n, seen, blocks.total * share, second, seated, lost)
 
 
 def thinned_products(products: FloatArray, before: Blocks, after: Blocks) -> FloatArray:
@@ -47,7 +57,7 @@ def thinned_products(products: FloatArray, before: Blocks, after: Blocks) -> Flo
 
 def _between(blocks: Blocks) -> FloatArray:
     mean = blocks.mean
-    return np.asarray((blocks.n[:, None] * mean).T @ mean)
+    return np.asarray(((blocks.n - blocks.lost)[:, None] * mean).T @ mean)
 
 
 def sums_of_blocks(blocks: Blocks, leaf: npt.NDArray[np.int64], size: int, kind: int) -> Sums:
@@ -55,7 +65,7 @@ def sums_of_blocks(blocks: Blocks, leaf: npt.NDArray[np.int64], size: int, kind:
     second = blocks.second
     if kind == PRODUCTS:
         second = symmetric(second, blocks.total.shape[1])
-    parts = (blocks.n.astype(np.float64), blocks.seen.astype(np.float64), blocks.total, second)
+    parts = (blocks.n.astype(np.float64), blocks.weight, blocks.total, second)
     sums = Sums(*(np.zeros((size, *part.shape[1:])) for part in parts))
     for out, part in zip(sums, parts, strict=True):
         np.add.at(out, leaf, part)

@@ -14,7 +14,7 @@ from sticktree.engine.bulk.partition import Nodes, Picked
 from sticktree.engine.bulk.placement import Extent, Placement
 from sticktree.engine.bulk.proposals import UNPINNED
 from sticktree.engine.bulk.rows import Assigned, Halved, Rows
-from sticktree.engine.bulk.sums import Grid, Tally
+from sticktree.engine.bulk.sums import SUMS, Grid, Tally
 from sticktree.engine.online.blocks import (
     FIRST,
     Blocks,
@@ -23,9 +23,13 @@ from sticktree.engine.online.blocks import (
     choose_leaves,
     cut,
     join,
+    lean_blocks,
+    lost_of,
     on_grid,
 )
+from sticktree.engine.online.drifting import moved
 from sticktree.engine.online.forgetting import sums_of_blocks, thinned, thinned_products
+from sticktree.model import Groups
 
 if TYPE_CHECKING:
     from sticktree.engine.bulk.chain import BulkChain
@@ -33,6 +37,29 @@ if TYPE_CHECKING:
 
 MOST_BLOCKS = 16  # that a leaf has after a batch
 SAVED = "stream_"  # before the names of arrays of a snapshot
+OPTIONAL = ("seated", "lost")  # of blocks: all zero in most
+
+
+class Between(NamedTuple):
+    """What happens between two batches, before the new one is taken in.
+
+    Each row before is forgotten with probability ``forget``, and leaves that lose all go; then the
+    place of each leaf takes a step of variance ``drift`` Σ. ``groups`` are those of the new rows,
+    of which group ``place[j]`` is number j of the batch before; −1 has no rows any more.
+    """
+
+    forget: float = 0.0
+    drift: float = 0.0
+    groups: Groups | None = None
+    place: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+
+    @property
+    def changes(self) -> bool:
+        """Whether sums of leaves are others after it."""
+        return bool(self.forget or self.drift or self.groups is not None)
+
+
+NOTHING_BETWEEN = Between()
 
 
 class Squashed(NamedTuple):
@@ -45,9 +72,9 @@ class Squashed(NamedTuple):
     next_number: int  # of blocks
 
     @classmethod
-    def nothing(cls, dimension: int, kind: int) -> Squashed:
+    def nothing(cls, dimension: int, kind: int, n_groups: int = 0) -> Squashed:
         """Return no rows."""
-        none = Blocks.none(dimension, kind)
+        none = Blocks.none(dimension, kind, n_groups)
         return cls(none, np.zeros((dimension, dimension)), 0, 0.0, FIRST)
 
 
@@ -103,7 +130,14 @@ class OnlineRows(Rows):
             assigned = super().assign(leaves)
             self.leaf = choose_leaves(blocks, leaves)
         self.last = assigned.tally
-        return assigned._replace(tally=add_blocks(assigned.tally, blocks, self.leaf, leaves))
+        tally = add_blocks(assigned.tally, blocks, self.leaf, leaves)
+        return assigned._replace(tally=tally, lost=lost_of(blocks, self.leaf, tally.count.size))
+
+    def lean(self, units: Units) -> npt.NDArray[np.int64]:
+        """Return what rows and blocks of groups tell of shares of halves, on the grid of gains."""
+        here = gain_grid(self.placement.extent.n).value(super().lean(units))
+        more = lean_blocks(self.squashed.blocks, self.leaf, units)
+        return on_grid(here + more, gain_grid(self.extent.n))
 
     def halve(self, units: Units) -> Halved:
         """Let every row and every block of a unit choose its half."""
@@ -112,7 +146,8 @@ class OnlineRows(Rows):
         gain = on_grid(gain_grid(self.placement.extent.n).value(halved.gain), grid)
         self.half = choose_halves(self.squashed.blocks, self.leaf, units, gain, grid)
         tally = add_blocks(halved.tally, self.squashed.blocks, self.half, units.densities)
-        return Halved(tally, gain)
+        lost = lost_of(self.squashed.blocks, self.half, tally.count.size)
+        return Halved(tally, gain, lost)
 
     def labels_of_blocks(self, of_leaf: Nodes, of_half: Nodes) -> Nodes:
         """Return the leaves of the blocks after the last passes; see `labels`."""
@@ -127,19 +162,20 @@ class OnlineRows(Rows):
         transform: FloatArray,
         grid: Grid,
         headroom: float,
-        forget: float = 0.0,
-        rng: np.random.Generator | None = None,
+        between: Between,
+        rng: np.random.Generator,
     ) -> OnlineRows:
         """Return new rows; those in memory become blocks, as the last `assign` placed them.
 
         ``picked`` are all of them, and ``transform`` brings them into coordinates in which
         distances count; ``grid`` is that of products. Imputed entries are at most ``headroom``
-        times as large as observed ones. Of all rows before, a share ``forget`` is forgotten.
+        times as large as observed ones.
         """
         assert self.last is not None
         old, mine = self.squashed, self.placement.extent
         of, leaf = cut(picked.y @ transform.T, picked.leaf.astype(np.int64), MOST_BLOCKS)
-        new = Blocks.over(picked.y, of, leaf.size, kind, old.next_number)
+        n_groups = old.blocks.seated.shape[1]
+        new = Blocks.over(picked.y, of, leaf.size, kind, old.next_number, picked.group, n_groups)
         blocks, leaf = old.blocks.plus(new), np.concatenate([self.leaf, leaf])
         into, size = join(blocks.n, blocks.mean @ transform.T, leaf, MOST_BLOCKS)
         joined = np.empty(size, dtype=np.int64)
@@ -148,10 +184,14 @@ class OnlineRows(Rows):
         products += grid.value(self.last.products)
         largest = mine.largest * (headroom if mine.gaps else 1.0)
         kept, n = blocks.joined(into, size), old.n + mine.n
-        if forget and rng is not None:
-            whole, kept = kept, thinned(kept, forget, kind, rng)
+        if between.forget:
+            whole, kept = kept, thinned(kept, between.forget, kind, rng)
             products, some = thinned_products(products, whole, kept), np.flatnonzero(kept.n)
             kept, joined, n = kept.at(some), joined[some], int(kept.n.sum())
+        if between.drift:
+            kept, products = moved(kept, products, joined, between.drift)
+        if between.groups is not None:
+            kept = kept.in_groups(between.place, between.groups.number)
         next_number = old.next_number + new.n.size
         squashed = Squashed(kept, products, n, max(old.largest, largest), next_number)
         return OnlineRows(placement, squashed, joined)
@@ -160,32 +200,44 @@ class OnlineRows(Rows):
         """Return the blocks; their leaves come with the next pass."""
         before = self.squashed
         words = np.array([before.n, before.next_number], dtype=np.uint64)
+        kept = before.blocks._asdict()
+        for name in OPTIONAL:  # files of streams without groups, or where nothing moves, lack them
+            if not kept[name].any():
+                del kept[name]
         return {
-            **{f"{SAVED}{name}": array.copy() for name, array in before.blocks._asdict().items()},
+            **{f"{SAVED}{name}": array.copy() for name, array in kept.items()},
             f"{SAVED}products": before.products.copy(),
             f"{SAVED}largest": np.array(before.largest),
             f"{SAVED}words": words,
         }
 
 
-def restored_rows(rows: Rows, snapshot: dict[str, npt.NDArray[Any]]) -> Rows:
+def restored_rows(rows: Rows, snapshot: dict[str, npt.NDArray[Any]], n_groups: int = 0) -> Rows:
     """Return rows in memory with the blocks of a snapshot; as they are, if it has none."""
     if f"{SAVED}words" not in snapshot:
         return rows
     n, next_number = map(int, snapshot[f"{SAVED}words"])
-    blocks = Blocks(*(snapshot[f"{SAVED}{name}"].copy() for name in Blocks._fields))
+    n_blocks, dimension = snapshot[f"{SAVED}n"].size, snapshot[f"{SAVED}total"].shape[1]
+    nothing = Blocks.none(dimension, SUMS, n_groups)
+    absent = {name: np.zeros((n_blocks, *getattr(nothing, name).shape[1:])) for name in OPTIONAL}
+    absent["seated"] = absent["seated"].astype(np.int64)
+    kept = absent | {
+        name: snapshot[f"{SAVED}{name}"].copy()
+        for name in Blocks._fields
+        if f"{SAVED}{name}" in snapshot
+    }
+    blocks = Blocks(**kept)
     products, largest = snapshot[f"{SAVED}products"].copy(), float(snapshot[f"{SAVED}largest"])
     return OnlineRows(rows.placement, Squashed(blocks, products, n, largest, next_number))
 
 
-def follow(chain: BulkChain, rows: Rows, forget: float = 0.0) -> None:
-    """Have a chain go on with new rows; its rows until now become blocks.
-
-    Each of them is forgotten with probability ``forget``, and leaves that lose all go.
-    """
+def follow(chain: BulkChain, rows: Rows, between: Between = NOTHING_BETWEEN) -> None:
+    """Have a chain go on with new rows; its rows until now become blocks."""
+    if between.drift and chain.model.leaf_noise != "shared":
+        raise ValueError("leaves that move have shared noise")
     before = chain.rows
     if not isinstance(before, OnlineRows):
-        nothing = Squashed.nothing(before.extent.dimension, chain.kind)
+        nothing = Squashed.nothing(before.extent.dimension, chain.kind, chain.n_groups)
         before = OnlineRows(before.placement, nothing)
     chain.rows = before
     picked = chain.assign_and_pick_all()  # leaves of rows are not in a snapshot
@@ -196,11 +248,15 @@ def follow(chain: BulkChain, rows: Rows, forget: float = 0.0) -> None:
         chain.transform(),
         chain.grids[1],
         chain.headroom,
-        forget,
+        between,
         chain.rng,
     )
+    if between.groups is not None:
+        chain.regroup(between.groups, between.place)
     chain.replace_rows(now)
-    if forget:
+    if between.changes:
         blocks, size = now.squashed.blocks, chain.leaves.size
-        chain.keep_leaves(sums_of_blocks(blocks, now.leaf, size, chain.kind))
+        seated = np.zeros((size, chain.n_groups), dtype=np.int64)
+        np.add.at(seated, now.leaf, blocks.seated)
+        chain.keep_leaves(sums_of_blocks(blocks, now.leaf, size, chain.kind), seated)
         now.leaf = np.unique(now.leaf, return_inverse=True)[1].astype(np.int64)

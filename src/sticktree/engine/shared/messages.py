@@ -5,7 +5,7 @@ datum y ~ N(φ_leaf, r). Each dimension is independent and has the same precisio
 
 Upward, Λ and h of a node are precision and precision × mean of what the data below say of φ:
 
-    leaf      Λ = n/r          h = Σ y/r
+    leaf      Λ = n/r          h = Σ y/r         (fewer than n if it has moved since; see `told`)
     edge      G = 1/(1 + Λ V)  and the parent receives Λ G and h G
 
 Downward, given all data, φ_child | φ_parent has mean G (φ_parent + V h) and variance V G, so
@@ -40,13 +40,25 @@ def edge_variance(state: State, node: int) -> float:
     )
 
 
+@inlined
+def told(state: State, leaf: int) -> float:
+    """Return as how many data those of a leaf tell of its place.
+
+    Fewer than they are if it has moved since: see `sticktree.engine.online.drifting`.
+    """
+    n = float(state.nodes[leaf].n)
+    if state.lost.size:
+        n -= state.lost[leaf]
+    return n
+
+
 @linked
 def receive(state: State, node: int) -> None:
     """Recompute the upward message of a node from its data or its children."""
     dimension = state.total.shape[1]
     if state.nodes[node].level == state.levels.size - 1:
         r = state.scalars[NOISE]
-        state.nodes[node].precision = state.nodes[node].n / r
+        state.nodes[node].precision = told(state, node) / r
         for d in range(dimension):
             state.weighted[node, d] = state.total[node, d] / r
     else:
@@ -130,7 +142,7 @@ def _locate(state: State, node: int) -> None:
     if state.nodes[node].level == state.levels.size - 1:
         slot = state.nodes[node].slot
         # W ≤ r/n, and at most twice that without a datum of another leaf.
-        state.narrow[slot] = 1.0 / (state.scalars[NOISE] * (1.0 + 2.0 / state.nodes[node].n))
+        state.narrow[slot] = 1.0 / (state.scalars[NOISE] * (1.0 + 2.0 / told(state, node)))
         for d in range(dimension):
             state.centre[d, slot] = state.mean[node, d]
     state.nodes[node].stamp = state.sizes[CLOCK]

@@ -133,7 +133,8 @@ def _from_sums(
         model.noise,
         group=None if groups is None else groups.of_row,
     )
-    state = replace(state, data=none[0], leaf=none[1], group=state.group[:0])
+    lost = np.zeros(state.nodes.size)
+    state = replace(state, data=none[0], leaf=none[1], group=state.group[:0], lost=lost)
     for draw in draws:
         factor = least_form(draw.parameters["factor"], model.covariance_type, dimension)
         parent = draw.parent.astype(np.int32)
@@ -149,7 +150,8 @@ def _from_sums(
         if groups is not None:
             load_groups(state, draw.parameters, group)
         total = whitened(draw.parameters["sums_total"], factor)
-        take_sums(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
+        n, seen = draw.parameters["sums_n"], draw.parameters["sums_seen"]
+        take_sums(state, leaves, n, seen, np.ascontiguousarray(total))
         yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))
 
 

@@ -209,13 +209,21 @@ def grouped_concentration_move(
 
 
 @jit
-def take_sums(state: State, leaves: Index, n: FloatArray, total: FloatArray) -> None:
-    """Give each leaf the number and the sum of its rows; all else follows."""
+def take_sums(
+    state: State, leaves: Index, n: FloatArray, seen: FloatArray, total: FloatArray
+) -> None:
+    """Give each leaf the number and the sum of its rows; all else follows.
+
+    Its place is known by ``seen`` of them, fewer than n if it has moved: a state that has no room
+    for that takes all.
+    """
     list_nodes(state)
     for k in range(state.sizes[ALIVE]):
         state.nodes[state.order[k]].n = 0
     for k in range(leaves.size):
         state.nodes[leaves[k]].n = int(n[k])
+        if state.lost.size:
+            state.lost[leaves[k]] = n[k] - seen[k, 0]
         for d in range(total.shape[1]):
             state.total[leaves[k], d] = total[k, d]
     for k in range(state.sizes[ALIVE] - 1, 0, -1):

@@ -103,6 +103,7 @@ class State(Addressed):
     total: FloatArray  # (M, D) sum of the data of a leaf
     weighted: FloatArray  # (M, D) h, from below
     mean: FloatArray  # (M, D) of φ given all data
+    lost: FloatArray  # (M,) by how many data less than n the place of a leaf is known, or none
     # the leaves side by side, for the search of those near a datum; see places.py
     leaves: Index  # (N,) the leaf in each slot
     centre: FloatArray  # (D, N) its mean, or what that was a short time ago
@@ -174,6 +175,7 @@ def empty_state(
         total=np.zeros((room, dimension)),
         weighted=np.empty((room, dimension)),
         mean=np.empty((room, dimension)),
+        lost=np.empty(0),
         leaves=np.empty(n_data + 1, dtype=np.int64),
         centre=np.empty((dimension, n_data + 1)),
         narrow=np.empty(n_data + 1),
