@@ -18,7 +18,7 @@ from sticktree.inference.fitting import Sampled
 from sticktree.inference.packing import RestingChain
 from sticktree.inference.selection import Selection
 from sticktree.io.laws import Sizes, sizes_of
-from sticktree.io.sound_chains import check_chain
+from sticktree.io.sound_chains import check_chains
 from sticktree.io.sound_draws import Outlines, check_alike, check_draws
 from sticktree.model import Groups, Model
 from sticktree.tree import NULL, Tree
@@ -74,8 +74,8 @@ def _check_sampled(sampled: Sampled, training: TrainingData, outlines: Outlines)
         n_drawn = (len(run.draws) - 1) * sampled.schedule.thin
         _needed(run.n_sweeps >= n_drawn, "there are more draws than sweeps")
         check_draws(outline, model, sizes)
-        if isinstance(run.chain, RestingChain) and run.chain.arrays is not None:
-            check_chain(run.chain.arrays, model, sizes)
+    chains = [run.chain for run in runs if isinstance(run.chain, RestingChain)]
+    check_chains([chain.arrays for chain in chains if chain.arrays is not None], model, sizes)
 
 
 # ---- models and rows -----------------------------------------------------------------------------
