@@ -197,6 +197,16 @@ def test_one_group_is_none():
         _ = mixture.composition_
 
 
+@pytest.mark.parametrize("some_have_none", [False, True])
+def test_groups_of_one_row_each_are_none(some_have_none):
+    x, _ = rows()
+    names = [None if some_have_none and k % 3 == 0 else f"r{k}" for k in range(len(x))]
+    with pytest.warns(GroupsWarning, match="a group of its own.*what several rows have in common"):
+        mixture = DFPMixture(**QUICK).fit(x, groups=names)
+    np.testing.assert_array_equal(mixture.labels_, DFPMixture(**QUICK).fit(x).labels_)
+    assert mixture.fit_.training.groups is None
+
+
 def test_a_shift_between_groups_is_warned_of():
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(shift, 1.0, size=(30, 1)) for shift in (0.0, 9.0, 18.0)])

@@ -240,6 +240,37 @@ def test_chains_with_free_nodes_are_read():
         check_chains([packed], mixture.fit_.model, _sizes(mixture))
 
 
+def outcome(chains, mixture):
+    try:
+        check_chains(chains, mixture.fit_.model, _sizes(mixture))
+    except (ValueError, IndexError) as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("noise", ["shared", "own"])
+def test_chains_are_judged_together_as_each_alone(noise):
+    mixture = DFPMixture(3, covariance_type="diag", leaf_noise=noise, concentration=3.0)
+    fit(mixture.set_params(n_chains=3, n_warmup=10, n_draws=1, random_state=0), rows(30))
+    chains = [pack_chain(run.chain) for run in mixture.fit_.sampled.runs]
+    assert outcome(chains, mixture) is None
+    sizes = [chain["chain_nodes"].size for chain in chains]
+    rng, refused = np.random.default_rng(0), 0
+    fields = ("parent", "first_child", "next_sibling", "previous_sibling", "level", "n")
+    for _ in range(300):
+        k, field = rng.integers(3), fields[rng.integers(len(fields))]
+        nodes = chains[k]["chain_nodes"].copy()
+        # Also what would be a node of the tree before, or of the next one.
+        value = rng.integers(-sizes[k - 1] - 2, sizes[k] + 4)
+        nodes[field][rng.integers(nodes.size)] = value
+        damaged = chains[k] | {"chain_nodes": nodes}
+        alone = outcome([damaged], mixture)
+        together = outcome([*chains[:k], damaged, *chains[k + 1 :]], mixture)
+        assert (alone is None) == (together is None), (k, field, value, alone, together)
+        refused += alone is not None
+    assert 100 < refused < 300
+
+
 def test_phi_that_is_no_number_is_refused(fitted):
     """Kernels that met it went round and round."""
     mixture, _, _ = fitted("flat")

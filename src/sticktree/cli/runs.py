@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.cli import to_be_read
 from sticktree.cli.provenance import made_by, versions_in
 from sticktree.cli.record import RESULTS, read_record, write_record
 from sticktree.cli.spreadsheets import (
@@ -119,12 +120,13 @@ class RunFolder:
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
         """Open a run that is finished."""
         run = cls(path)
-        if not run.path.exists():
-            raise ValueError(f"there is no run {run.path}")
-        if run.path.name == RECORD:
-            run = cls(run.path.parent)
-        if not (run.path / RECORD).is_file():
-            raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
+        with to_be_read():
+            if not run.path.exists():
+                raise ValueError(f"there is no run {run.path}")
+            if run.path.name == RECORD:
+                run = cls(run.path.parent)
+            if not (run.path / RECORD).is_file():
+                raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
         if run.status == "running":
             owner = owner_of(run.path)
             if owner is not None:
@@ -138,7 +140,8 @@ class RunFolder:
     @cached_property
     def record(self) -> dict[str, Any]:
         """The content of ``run.json``."""
-        return read_record(self.path / RECORD)
+        with to_be_read():
+            return read_record(self.path / RECORD)
 
     @property
     def status(self) -> str:
@@ -155,13 +158,15 @@ class RunFolder:
         """The fitted estimator."""
         from sticktree import load
 
-        estimator: DFPMixture = load(self.path / MODEL)
+        with to_be_read():
+            estimator: DFPMixture = load(self.path / MODEL)
         return estimator
 
     @cached_property
     def clusters(self) -> dict[str, list[str]]:
         """The columns of ``clusters.csv``."""
-        return read_columns(self.path / CLUSTERS, self.record["data"]["rows"])
+        with to_be_read():
+            return read_columns(self.path / CLUSTERS, self.record["data"]["rows"])
 
     def _column(self, name: str) -> list[str]:
         if name not in self.clusters:
