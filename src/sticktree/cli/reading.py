@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.cli import to_be_read
 from sticktree.data.sources.naming import split_list
 from sticktree.errors import ParameterError
 from sticktree.inference.parameters import PARAMETERS
@@ -103,7 +102,7 @@ def read_rows(name: str, reading: dict[str, Any]) -> FileTable:
     """Read a file, or standard input for ``-``, and print notes on how it was read."""
     from sticktree.data.sources.files import read_bytes, read_file, read_folder
 
-    with telling_options(), to_be_read():
+    with telling_options():
         if name == "-":
             content = sys.stdin.buffer.read()
             table = read_bytes(content, "-", **{"format": "csv", **reading})

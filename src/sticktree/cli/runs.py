@@ -32,7 +32,7 @@ from sticktree.cli.spreadsheets import (
     write_groups,
 )
 from sticktree.files import as_it_was, atomically, csv_pieces, sweep, write_pieces
-from sticktree.io.lock import FolderInUseError, locked, owner_of
+from sticktree.io.lock import FolderInUseError, if_gone, locked, owner_of
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
@@ -131,7 +131,10 @@ class RunFolder:
             owner = owner_of(run.path)
             if owner is not None:
                 who = f"process {owner.get('pid')} on {owner.get('host')}"
-                raise ValueError(f"the run {run.path} is going on, in {who}: wait for its end")
+                raise ValueError(
+                    f"the run {run.path} is going on, in {who}: wait for its end"
+                    f"{if_gone(run.path, owner)}"
+                )
             raise UnfinishedError(run.path)
         return run
 

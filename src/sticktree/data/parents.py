@@ -102,9 +102,7 @@ def read_kin(
     """
     if not isinstance(groups, Kin):
         return read_groups(groups, n_rows, rows, column)
-    found = read_groups(
-        groups.groups, n_rows, rows, column, groups.parameter, have_parents=True
-    )
+    found = read_groups(groups.groups, n_rows, rows, column, groups.parameter, have_parents=True)
     if found is None:
         return None
     n_groups = int(found.of_data.max()) + 1

@@ -298,9 +298,7 @@ class _Forest:
 class _Links:
     """The links of one of these trees, once they are known to be that."""
 
-    def __init__(
-        self, nodes: npt.NDArray[Any], live: npt.NDArray[np.bool_], depth: int
-    ) -> None:
+    def __init__(self, nodes: npt.NDArray[Any], live: npt.NDArray[np.bool_], depth: int) -> None:
         self.nodes, self.live, self.depth = nodes, live, depth
         self.parent, self.level, self.n = nodes["parent"], nodes["level"], nodes["n"]
         self.leaves = np.flatnonzero(live & (self.level == depth))

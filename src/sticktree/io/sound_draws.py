@@ -214,9 +214,7 @@ def _check_counts(arrays: Arrays, trees: _Trees, counted: npt.NDArray[np.bool_])
     return of_all[trees.first]
 
 
-def _checked_parameters(
-    arrays: Arrays, trees: _Trees
-) -> tuple[dict[str, Shapes], tuple[str, ...]]:
+def _checked_parameters(arrays: Arrays, trees: _Trees) -> tuple[dict[str, Shapes], tuple[str, ...]]:
     """Check the values of parameters; return the shapes they have, and which are traced."""
     traced = arrays["draw_traced"]
     _needed(traced.ndim == 1 and traced.dtype.kind == "U", "draw_traced is no list of names")
