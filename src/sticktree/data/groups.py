@@ -139,8 +139,8 @@ def read_groups(
     if n_groups == len(used) and not have_parents:
         warn_caller(
             f"{parameter}: each of the {n_groups:,} rows is a group of its own, and a row alone "
-            "has no shares: the fit is as without groups. Give what several rows have in common, such "
-            "as the patient or the day; names of rows are no groups",
+            "has no shares: the fit is as without groups. Give what several rows have in common, "
+            "such as the patient or the day; names of rows are no groups",
             GroupsWarning,
         )
         return None
