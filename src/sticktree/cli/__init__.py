@@ -228,6 +228,8 @@ def to_be_read() -> Iterator[None]:
     """Have errors of the disk say that nothing was to be written."""
     try:
         yield
+    except BrokenPipeError:  # of what is said meanwhile
+        raise
     except OSError as error:
         raise UnreadableError(error.errno, error.strerror or str(error), error.filename) from None
 

@@ -370,7 +370,10 @@ def _check_shapes(outline: Outline, sizes: Sizes) -> None:
             continue
         expected: list[int | Integers] = []
         for axis in axes:
-            expected += [of_trees[axis]] if axis in of_trees else sizes[axis]
+            if axis in of_trees:
+                expected.append(of_trees[axis])
+            else:
+                expected.extend(sizes[axis])
         if not _have(shapes, expected):
             one = list(shapes) if isinstance(shapes, tuple) else shapes[0].tolist()
             raise ValueError(f"{name} must have the axes {', '.join(axes)}, got {one}")
