@@ -82,9 +82,7 @@ def partition(
     ``group`` has the groups of the rows, if they belong to several.
 
     With ``jitter`` the entries of each column are spread evenly over an interval of that width
-    around them, always in the same way. With full covariances that takes the place of a floor. What
-    a row gets depends on its number: its rank among all rows is known in no one place, and what is
-    in it would give equal rows the same.
+    around them, always in the same way. With full covariances that takes the place of a floor.
     """
     if jitter is not None:
         x = x.copy()
