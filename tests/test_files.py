@@ -94,6 +94,13 @@ def test_errors_of_the_disk_name_the_file_and_not_the_temporary_one(tmp_path, na
     assert not list(tmp_path.iterdir())
 
 
+def test_folder_that_is_gone_is_an_error_that_names_the_file(tmp_path):
+    path = tmp_path / "gone" / "it.npz"
+    with pytest.raises(FileNotFoundError) as caught, files.atomically(path):
+        pass
+    assert caught.value.filename == str(path)
+
+
 def test_what_was_left_half_written_is_swept(tmp_path):
     for name in (".sticktree-it-abc.csv", "it.csv", ".hidden"):
         (tmp_path / name).touch()

@@ -39,7 +39,9 @@ def atomically(path: Path) -> Iterator[Path]:
         temporary.replace(path)
         _flush(path.parent)
     except OSError as error:
-        if error.errno is not None and error.filename in (None, str(temporary)):
+        if error.errno is not None and (
+            temporary is None or error.filename in (None, str(temporary))
+        ):
             error.filename = str(path)
         raise
     finally:

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from sticktree.cli import UnreadableError
 from sticktree.cli.runs import RunFolder
 from sticktree.io import lock
 from tests.cli.conftest import QUICK, read_csv
@@ -90,6 +91,7 @@ def test_names_may_be_longer_than_csv_allows(run, told):
             "cannot open x.csv: Permission denied",
         ),
         (OSError(errno.ENOSPC, "No space left", "y"), "cannot write y: No space left"),
+        (UnreadableError(errno.EIO, "it broke", "z"), "cannot read z: it broke"),
         (MemoryError(), "there is not enough memory"),
     ],
     ids=str,
@@ -100,6 +102,14 @@ def test_errors_of_the_disk_name_what_they_can(run, told, monkeypatch, error, sa
 
     monkeypatch.setattr(RunFolder, "open", fail)
     assert told("cluster", run) == (1, "", f"sticktree cluster: {said}\n")
+
+
+@pytest.mark.parametrize("command", ["summary", "fit"])
+def test_name_that_is_too_long_is_of_something_to_read(told, command):
+    name = "x" * 300
+    code, out, err = told(command, name)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"sticktree {command}: cannot read {name}: ")
 
 
 # ---- two hands -----------------------------------------------------------------------------------
@@ -134,6 +144,13 @@ def test_who_asks_a_living_run_is_told_so(living, finished, told):
     code, _, err = told("summary", folder)
     assert code == 2
     assert f"is going on, in process {pid} on " in err
+    assert "remove" not in err
+    path = folder / lock.LOCK
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"host": "elsewhere"}))
+    assert (
+        f"on elsewhere: wait for its end; if that process is gone, remove {path}"
+        in told("summary", folder)[2]
+    )
 
 
 def test_lock_of_a_killed_run_is_no_hindrance(flowers, tmp_path, told):

@@ -197,6 +197,16 @@ def test_one_group_is_none():
         _ = mixture.composition_
 
 
+@pytest.mark.parametrize("some_have_none", [False, True])
+def test_groups_of_one_row_each_are_none(some_have_none):
+    x, _ = rows()
+    names = [None if some_have_none and k % 3 == 0 else f"r{k}" for k in range(len(x))]
+    with pytest.warns(GroupsWarning, match="a group of its own.*what several rows have in common"):
+        mixture = DFPMixture(**QUICK).fit(x, groups=names)
+    np.testing.assert_array_equal(mixture.labels_, DFPMixture(**QUICK).fit(x).labels_)
+    assert mixture.fit_.training.groups is None
+
+
 def test_a_shift_between_groups_is_warned_of():
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(shift, 1.0, size=(30, 1)) for shift in (0.0, 9.0, 18.0)])
@@ -265,11 +275,11 @@ def test_a_group_of_one_row_and_one_of_none_but_its_own_have_wide_intervals():
     assert np.isfinite(mixture.score_samples(x[:3], groups=["lone", "a", "lone"])).all()
 
 
-def test_every_row_in_a_group_of_its_own_is_a_fit():
+def test_all_rows_but_two_in_groups_of_their_own_are_a_fit():
     x = rows()[0][::4]
-    mixture = DFPMixture(**QUICK).fit(x, groups=np.arange(len(x)))
+    mixture = DFPMixture(**QUICK).fit(x, groups=np.arange(len(x)) % (len(x) - 1))
     found = mixture.composition_
-    assert found.shares.shape[1] == len(x)
+    assert found.shares.shape[1] == len(x) - 1
     np.testing.assert_allclose(found.shares.sum(axis=2), 1.0, atol=1e-9)
     assert mixture.groups_matter().matter is not True
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -79,6 +80,44 @@ def test_of_another_machine_people_are_asked(tmp_path, gone):
     (tmp_path / LOCK).unlink()
     with locked(tmp_path):
         pass
+
+
+def test_clock_of_the_owner_does_not_matter(tmp_path, gone):
+    future = "2999-01-01 00:00:00"
+    written(tmp_path, pid=gone, since=future)
+    with locked(tmp_path):
+        pass
+    written(tmp_path, since=future, token="another")  # of this process, which is there
+    with pytest.raises(FolderInUseError), locked(tmp_path):
+        pass
+
+
+def test_lock_that_may_not_be_read_is_somebody_s(tmp_path, monkeypatch):
+    (tmp_path / LOCK).write_text("{}")
+    monkeypatch.setattr(lock.Path, "read_text", refuse)
+    with pytest.raises(PermissionError):
+        locked(tmp_path).__enter__()
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == [LOCK]
+
+
+def refuse(path, **_):
+    raise PermissionError(13, "Permission denied", str(path))
+
+
+def test_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock.Path, "write_text", lambda path, *_, **__: refuse(path))
+    with pytest.raises(PermissionError) as caught:
+        locked(tmp_path).__enter__()
+    assert caught.value.filename == str(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_folder_may_be_gone_at_the_end(tmp_path):
+    folder = tmp_path / "it"
+    with locked(folder):
+        shutil.rmtree(folder)
+    assert not folder.exists()
 
 
 def test_lock_that_people_have_removed_is_not_that_of_the_next(tmp_path):

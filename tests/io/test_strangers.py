@@ -15,7 +15,7 @@ from sticktree.inference.packing import pack_chain, pack_draws
 from sticktree.io import annotations
 from sticktree.io.checkpoint import ProvenanceWarning
 from sticktree.io.laws import CHAIN, DRAW, sizes_of
-from sticktree.io.sound_chains import check_chain
+from sticktree.io.sound_chains import check_chains
 from sticktree.io.sound_draws import check_draws, check_packed
 from tests.fuzz.mutations import members_of, npy, zipped
 from tests.support.saved import CASES, fit, rows
@@ -226,7 +226,7 @@ def test_all_arrays_have_their_line(fitted, case):
     arrays = {name.removeprefix("chain_") for name in packed if name.startswith("chain_")}
     new = (run.draws[0].parameters.keys() - DRAW.keys()) | (arrays - CHAIN.keys())
     assert not new, "give it a line in sticktree.io.laws, or its shape is not looked at"
-    check_chain(packed, mixture.fit_.model, _sizes(mixture))
+    check_chains([packed], mixture.fit_.model, _sizes(mixture))
 
 
 def test_chains_with_free_nodes_are_read():
@@ -237,7 +237,38 @@ def test_chains_with_free_nodes_are_read():
         fit(mixture, rows(30))
         packed = pack_chain(mixture.fit_.sampled.runs[0].chain)
         assert packed["chain_sizes"][1] >= 0, "no number is free: the test shows nothing"
-        check_chain(packed, mixture.fit_.model, _sizes(mixture))
+        check_chains([packed], mixture.fit_.model, _sizes(mixture))
+
+
+def outcome(chains, mixture):
+    try:
+        check_chains(chains, mixture.fit_.model, _sizes(mixture))
+    except (ValueError, IndexError) as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("noise", ["shared", "own"])
+def test_chains_are_judged_together_as_each_alone(noise):
+    mixture = DFPMixture(3, covariance_type="diag", leaf_noise=noise, concentration=3.0)
+    fit(mixture.set_params(n_chains=3, n_warmup=10, n_draws=1, random_state=0), rows(30))
+    chains = [pack_chain(run.chain) for run in mixture.fit_.sampled.runs]
+    assert outcome(chains, mixture) is None
+    sizes = [chain["chain_nodes"].size for chain in chains]
+    rng, refused = np.random.default_rng(0), 0
+    fields = ("parent", "first_child", "next_sibling", "previous_sibling", "level", "n")
+    for _ in range(300):
+        k, field = rng.integers(3), fields[rng.integers(len(fields))]
+        nodes = chains[k]["chain_nodes"].copy()
+        # Also what would be a node of the tree before, or of the next one.
+        value = rng.integers(-sizes[k - 1] - 2, sizes[k] + 4)
+        nodes[field][rng.integers(nodes.size)] = value
+        damaged = chains[k] | {"chain_nodes": nodes}
+        alone = outcome([damaged], mixture)
+        together = outcome([*chains[:k], damaged, *chains[k + 1 :]], mixture)
+        assert (alone is None) == (together is None), (k, field, value, alone, together)
+        refused += alone is not None
+    assert 100 < refused < 300
 
 
 def test_phi_that_is_no_number_is_refused(fitted):
@@ -245,11 +276,11 @@ def test_phi_that_is_no_number_is_refused(fitted):
     mixture, _, _ = fitted("flat")
     model, sizes = mixture.fit_.model, _sizes(mixture)
     arrays = pack_chain(mixture.fit_.sampled.runs[0].chain)
-    check_chain(arrays, model, sizes)
+    check_chains([arrays], model, sizes)
     coordinates = arrays["chain_coordinates"].copy()
     coordinates[0, 0, PHI] = np.nan
     with pytest.raises(ValueError, match="phi has entries"):
-        check_chain(arrays | {"chain_coordinates": coordinates}, model, sizes)
+        check_chains([arrays | {"chain_coordinates": coordinates}], model, sizes)
 
 
 def test_words_of_a_parallel_chain_are_three():
@@ -259,7 +290,7 @@ def test_words_of_a_parallel_chain_are_three():
     words = arrays["chain_parallel"]
     for wrong in (words[:2], words[:, None]):
         with pytest.raises(ValueError, match="words of a parallel chain"):
-            check_chain(arrays | {"chain_parallel": wrong}, mixture.fit_.model, _sizes(mixture))
+            check_chains([arrays | {"chain_parallel": wrong}], mixture.fit_.model, _sizes(mixture))
 
 
 def test_parts_are_what_annotations_say():

@@ -12,7 +12,8 @@ import errno
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -218,11 +219,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+class UnreadableError(OSError):
+    """What kept a file from being read."""
+
+
+@contextmanager
+def to_be_read() -> Iterator[None]:
+    """Have errors of the disk say that nothing was to be written."""
+    try:
+        yield
+    except BrokenPipeError:  # of what is said meanwhile
+        raise
+    except OSError as error:
+        raise UnreadableError(error.errno, error.strerror or str(error), error.filename) from None
+
+
 def _disk_problem(error: OSError) -> str:
     """Return what went wrong with a file; not all errors name one, or have words."""
     words = error.strerror or str(error) or type(error).__name__
     if error.filename is None:
         return words
+    if isinstance(error, UnreadableError):
+        return f"cannot read {error.filename}: {words}"
     unclear = error.errno in (errno.ENOENT, errno.EISDIR, errno.EACCES, errno.EPERM)
     return f"cannot {'open' if unclear else 'write'} {error.filename}: {words}"
 

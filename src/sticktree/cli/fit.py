@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sticktree.cli import Command, StoppedError
+from sticktree.cli import Command, StoppedError, to_be_read
 from sticktree.cli.fit_options import (
     LASTING,
     PASSING,
@@ -250,6 +250,7 @@ def _tell_before(
 # ---- before ------------------------------------------------------------------------------------
 
 
+@to_be_read()
 def _takes_long(data: str) -> bool:
     """Return whether it takes a noticeable time to read a file."""
     path = Path(data)

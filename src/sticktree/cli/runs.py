@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from sticktree.cli import to_be_read
 from sticktree.cli.provenance import made_by, versions_in
 from sticktree.cli.record import RESULTS, read_record, write_record
 from sticktree.cli.spreadsheets import (
@@ -31,7 +32,7 @@ from sticktree.cli.spreadsheets import (
     write_groups,
 )
 from sticktree.files import as_it_was, atomically, csv_pieces, sweep, write_pieces
-from sticktree.io.lock import FolderInUseError, locked, owner_of
+from sticktree.io.lock import FolderInUseError, if_gone, locked, owner_of
 
 if TYPE_CHECKING:
     from sticktree.estimators.mixture import DFPMixture
@@ -119,17 +120,21 @@ class RunFolder:
     def open(cls, path: str | os.PathLike[str]) -> RunFolder:
         """Open a run that is finished."""
         run = cls(path)
-        if not run.path.exists():
-            raise ValueError(f"there is no run {run.path}")
-        if run.path.name == RECORD:
-            run = cls(run.path.parent)
-        if not (run.path / RECORD).is_file():
-            raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
+        with to_be_read():
+            if not run.path.exists():
+                raise ValueError(f"there is no run {run.path}")
+            if run.path.name == RECORD:
+                run = cls(run.path.parent)
+            if not (run.path / RECORD).is_file():
+                raise ValueError(f"{run.path} is not the folder of a run: it has no {RECORD}")
         if run.status == "running":
             owner = owner_of(run.path)
             if owner is not None:
                 who = f"process {owner.get('pid')} on {owner.get('host')}"
-                raise ValueError(f"the run {run.path} is going on, in {who}: wait for its end")
+                raise ValueError(
+                    f"the run {run.path} is going on, in {who}: wait for its end"
+                    f"{if_gone(run.path, owner)}"
+                )
             raise UnfinishedError(run.path)
         return run
 
@@ -138,7 +143,8 @@ class RunFolder:
     @cached_property
     def record(self) -> dict[str, Any]:
         """The content of ``run.json``."""
-        return read_record(self.path / RECORD)
+        with to_be_read():
+            return read_record(self.path / RECORD)
 
     @property
     def status(self) -> str:
@@ -155,13 +161,15 @@ class RunFolder:
         """The fitted estimator."""
         from sticktree import load
 
-        estimator: DFPMixture = load(self.path / MODEL)
+        with to_be_read():
+            estimator: DFPMixture = load(self.path / MODEL)
         return estimator
 
     @cached_property
     def clusters(self) -> dict[str, list[str]]:
         """The columns of ``clusters.csv``."""
-        return read_columns(self.path / CLUSTERS, self.record["data"]["rows"])
+        with to_be_read():
+            return read_columns(self.path / CLUSTERS, self.record["data"]["rows"])
 
     def _column(self, name: str) -> list[str]:
         if name not in self.clusters:

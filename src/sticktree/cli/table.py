@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sticktree.cli import to_be_read
 from sticktree.cli.groups import conditions_of, in_order
 from sticktree.cli.large import LOOKED_AT, LargeFile, check_shared, is_large, open_large
 from sticktree.cli.reading import READING, naming_options, read_rows, sentences
@@ -30,6 +31,7 @@ AUTO = "auto"
 """The kind that stands for those that leave-one-out prefers."""
 
 
+@to_be_read()
 def given_table(
     name: str, chosen: dict[str, Any], *, shared: bool = False
 ) -> FileTable | LargeFile:

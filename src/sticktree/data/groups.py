@@ -111,10 +111,12 @@ def read_groups(
     parameter: str = "groups",
     *,
     more_to_come: bool = False,
+    have_parents: bool = False,
 ) -> RowGroups | None:
-    """Return the groups of data, each of which is one of ``rows``; None if there is one group.
+    """Return the groups of data, each of which is one of ``rows``; None if they tell nothing.
 
-    It may be the first of several if there is ``more_to_come``.
+    That is so if there is one group, or if each row is a group of its own, unless there is
+    ``more_to_come`` or these have parents.
 
     Examples
     --------
@@ -143,6 +145,14 @@ def read_groups(
             numbers[row], n_groups = n_groups, n_groups + 1
         else:
             numbers[row] = place[labels[row]]
+    if n_groups == len(used) and not (have_parents or more_to_come):
+        warn_caller(
+            f"{parameter}: each of the {n_groups:,} rows is a group of its own, and a row alone "
+            "has no shares: the fit is as without groups. Give what several rows have in common, "
+            "such as the patient or the day; names of rows are no groups",
+            GroupsWarning,
+        )
+        return None
     return RowGroups(tuple(names), numbers[rows], column)
 
 

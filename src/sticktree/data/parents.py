@@ -107,7 +107,7 @@ def read_kin(
     """
     if not isinstance(groups, Kin):
         return read_groups(groups, n_rows, rows, column, more_to_come=more_to_come)
-    found = read_groups(groups.groups, n_rows, rows, column, groups.parameter)
+    found = read_groups(groups.groups, n_rows, rows, column, groups.parameter, have_parents=True)
     if found is None:
         return None
     n_groups = int(found.of_data.max()) + 1

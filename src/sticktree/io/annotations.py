@@ -12,6 +12,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+Test = Callable[[Any], bool]
+
 
 @cache
 def hints_of(kind: type) -> dict[str, Any]:
@@ -36,10 +38,11 @@ def check_parts(kind: type, parts: Mapping[str, Any]) -> None:
     ...
     ValueError: n_draws of Schedule must be int, got 'many'
     """
-    hints = hints_of(kind)
+    tests = _tests_of(kind)
     for name, value in parts.items():
-        if name in hints and not fits(value, hints[name]):
-            expected = getattr(hints[name], "__name__", str(hints[name]))
+        if name in tests and not tests[name](value):
+            hint = hints_of(kind)[name]
+            expected = getattr(hint, "__name__", str(hint))
             raise ValueError(
                 f"{name} of {kind.__name__} must be {expected}, got {repr(value)[:60]}"
             )
@@ -47,34 +50,66 @@ def check_parts(kind: type, parts: Mapping[str, Any]) -> None:
 
 def fits(value: Any, hint: Any) -> bool:
     """Return whether a value is of a type; of what is not known here, it is."""
+    return _test_of(hint)(value)
+
+
+@cache
+def _tests_of(kind: type) -> dict[str, Test]:
+    return {name: _test_of(hint) for name, hint in hints_of(kind).items()}
+
+
+@cache
+def _test_of(hint: Any) -> Test:
+    """Return what tells whether a value is of a type: types are taken apart once, not per value."""
     if hint is Any:
-        return True
+        return _anything
     if hint is None or hint is type(None):
-        return value is None
-    if type(value) is hint:
-        return True
+        return lambda value: value is None
+    other = _test_of_others(hint)
+    return lambda value: type(value) is hint or other(value)
+
+
+def _test_of_others(hint: Any) -> Test:
+    """Return what tells whether a value whose class is not the hint itself is of that type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return any(fits(value, one) for one in arguments)
+        options = [_test_of(one) for one in arguments]
+        return lambda value: any(test(value) for test in options)
     if origin is Literal:
-        return any(type(value) is type(one) and value == one for one in arguments)
+        return lambda value: any(type(value) is type(one) and value == one for one in arguments)
     if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and _fits_array(value, arguments)
+        return lambda value: isinstance(value, np.ndarray) and _fits_array(value, arguments)
     if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return all(fits(item, arguments[0]) for item in value)
-        return len(value) == len(arguments) and all(map(fits, value, arguments))
+        return _test_of_tuple(arguments)
     if origin in (list, Sequence):
-        return isinstance(value, list | tuple) and all(fits(one, arguments[0]) for one in value)
+        item = _test_of(arguments[0])
+        return lambda value: isinstance(value, list | tuple) and all(map(item, value))
     if origin in (dict, Mapping):
-        return isinstance(value, dict) and all(
-            fits(key, arguments[0]) and fits(item, arguments[1]) for key, item in value.items()
+        of_key, of_item = map(_test_of, arguments)
+        return lambda value: (
+            isinstance(value, dict)
+            and all(map(of_key, value))
+            and all(map(of_item, value.values()))
         )
-    if origin is Callable or origin is not None or not isinstance(hint, type):
-        return True
-    return _fits_class(value, hint)
+    if origin is not None or not isinstance(hint, type):
+        return _anything
+    return lambda value: _fits_class(value, hint)
+
+
+def _anything(value: Any) -> bool:
+    return True
+
+
+def _test_of_tuple(arguments: tuple[Any, ...]) -> Test:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        each = _test_of(arguments[0])
+        return lambda value: isinstance(value, tuple) and all(map(each, value))
+    tests = [_test_of(one) for one in arguments]
+    return lambda value: (
+        isinstance(value, tuple)
+        and len(value) == len(tests)
+        and all(test(item) for test, item in zip(tests, value, strict=True))
+    )
 
 
 def _fits_array(value: np.ndarray[Any, Any], arguments: tuple[Any, ...]) -> bool:

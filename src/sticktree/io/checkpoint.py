@@ -33,7 +33,7 @@ from sticktree.io.annotations import check_parts
 from sticktree.io.archive import Members, TooLargeError
 from sticktree.io.laws import Arrays, sizes_of
 from sticktree.io.lock import locked
-from sticktree.io.sound_chains import check_chain
+from sticktree.io.sound_chains import check_chains
 from sticktree.io.sound_draws import check_draws, check_packed
 from sticktree.model import Model
 from sticktree.npy import read_array
@@ -240,7 +240,7 @@ class Checkpoint:
         sizes = sizes_of(model, training.data, training.n_data, training.parallel)
         check_draws(check_packed(arrays), model, sizes)
         draws, n_sweeps = unpack_draws(arrays), int(arrays["n_sweeps"])
-        check_chain(arrays, model, sizes)
+        check_chains([arrays], model, sizes)
         if n_sweeps < 0:
             raise ValueError(f"a chain has {n_sweeps} sweeps")
         return Run(unpack_chain(arrays, training, model), draws, n_sweeps)

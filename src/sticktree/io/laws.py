@@ -201,7 +201,8 @@ def check_law(name: str, array: npt.NDArray[Any], table: Mapping[str, Entry]) ->
     law = "finite" if entry is None else entry.law
     if law == "any" or array.size == 0:
         return
-    least, most = array.min(), array.max()  # NaN, if one is
+    least = np.minimum.reduce(array, axis=None)  # NaN, if one is
+    most = np.maximum.reduce(array, axis=None)
     lowest = {"finite": -LARGEST, "positive": 1 / LARGEST, "at least 0": 0, "at least 1": 1}[law]
     if array.dtype.kind == "f":
         if entry is None:

@@ -43,9 +43,12 @@ class FolderInUseError(ValueError):
             return f"{self.folder} is in use by another fit of this process: choose another folder"
         who = f"process {owner.get('pid')} on {owner.get('host')}, since {owner.get('since')}"
         text = f"{self.folder} is in use by {who}: wait for its end, or choose another folder"
-        if _is_here(owner):
-            return text
-        return f"{text}; if that process is gone, remove {self.folder / LOCK}"
+        return text + if_gone(self.folder, owner)
+
+
+def if_gone(folder: Path, owner: dict[str, Any]) -> str:
+    """Return what people can do where it cannot be seen whether the owner of a lock is gone."""
+    return "" if _is_here(owner) else f"; if that process is gone, remove {folder / LOCK}"
 
 
 @contextmanager
@@ -65,7 +68,7 @@ def _take(path: Path, mine: dict[str, Any]) -> None:
     """Write the lock: it appears whole, and only where there is none."""
     draft = path.with_name(f".sticktree-lock-{mine['token']}")
     try:
-        draft.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+        _write(draft, mine)
         for _ in range(3):
             try:
                 _place(draft, path)
@@ -83,7 +86,18 @@ def _take(path: Path, mine: dict[str, Any]) -> None:
             stale.unlink(missing_ok=True)
         raise FolderInUseError(path.parent, _owner(path))
     finally:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a disk that cannot be written says so of every name
+            draft.unlink()
+
+
+def _write(draft: Path, mine: dict[str, Any]) -> None:
+    """Write what is to be a lock; whoever else may come has to be able to read it."""
+    try:
+        draft.write_text(json.dumps(mine) + "\n", encoding="utf-8")
+        draft.chmod(0o644)
+    except OSError as error:
+        error.filename = str(draft.parent)  # nobody knows the file
+        raise
 
 
 def _place(draft: Path, path: Path) -> None:
@@ -115,9 +129,14 @@ def _me() -> dict[str, Any]:
 
 
 def _owner(path: Path) -> dict[str, Any]:
-    """Return what a lock says; nothing, if it is not there or says nothing."""
+    """Return what a lock says; nothing, if it is not there or says nothing.
+
+    One that may not be read is somebody's: that is an error.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+    except PermissionError:
+        raise
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

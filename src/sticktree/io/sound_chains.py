@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,21 @@ OF_PARENTS = ("theta", "theta_rest", "kappa")
 MANY = ("parallel", "leaves", "rank", "anchor", "sums_n", "sums_seen", "sums_total", "sums_second")
 
 
-def check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
-    """Raise unless arrays are those of a chain of this model on these rows.
+def check_chains(chains: Sequence[Arrays], model: Model, sizes: Sizes) -> None:
+    """Raise unless arrays are those of chains of this model on these rows.
 
-    ``arrays`` are as :func:`~sticktree.inference.packing.pack_chain` returns them, and may hold
-    more.
+    Those of each chain are as :func:`~sticktree.inference.packing.pack_chain` returns them, and may
+    hold more. The trees of all chains are looked at together, which takes little longer than one.
     """
     with np.errstate(all="ignore"):
-        _check_chain(arrays, model, sizes)
+        found = [_checked_arrays(arrays, model, sizes) for arrays in chains]
+        trees = _checked_trees(found, model.depth, compressed=model.leaf_noise == "shared")
+        for arrays, tree in zip(found, trees, strict=True):
+            _check_chain(arrays, tree, model)
 
 
-def _check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
+def _checked_arrays(arrays: Arrays, model: Model, sizes: Sizes) -> Arrays:
+    """Return the arrays of a snapshot, once each of them is known to be what it must be."""
     _check_generator(arrays["generator"])
     found = {
         name.removeprefix(PREFIX): array
@@ -86,11 +91,14 @@ def _check_chain(arrays: Arrays, model: Model, sizes: Sizes) -> None:
     _check_numbers(found, model)
     if model.leaf_noise == "own":
         _check_form(found["sizes"], model, full=sizes["together"][0] > 0)
-    tree = _Links(found["nodes"], found["sizes"], model.depth)
-    tree.check(compressed=model.leaf_noise == "shared")
+    return found
+
+
+def _check_chain(found: Arrays, tree: _Links, model: Model) -> None:
+    """Check that rows, and what is kept for them, are where the tree says."""
     if model.leaf_noise == "own":
         tree.check_phi(found["coordinates"])
-    if parallel:
+    if PARALLEL in found:
         words = found[PARALLEL]
         _needed(words.ndim == 1 and words.size >= 3, "the words of a parallel chain are missing")
         tree.check_leaves(found["leaves"], found.get("slots"))
@@ -160,68 +168,105 @@ def _check_factor(factor: npt.NDArray[Any], size: tuple[int, ...], model: Model)
     _needed(right, "factor is singular, or nearly so")
 
 
-class _Links:
-    """The links of a tree in flat arrays; see `sticktree.engine.common.links`."""
+def _checked_trees(found: Sequence[Arrays], depth: int, *, compressed: bool) -> list[_Links]:
+    """Check the trees of chains, all in one, and return each."""
+    if not found:
+        return []
+    nodes, sizes = [x["nodes"] for x in found], [x["sizes"] for x in found]
+    live = [_live_nodes(*state) for state in zip(nodes, sizes, strict=True)]
+    _Forest(nodes, sizes, live, depth).check(compressed=compressed)
+    return [_Links(*tree, depth) for tree in zip(nodes, live, strict=True)]
 
-    def __init__(self, nodes: npt.NDArray[Any], sizes: Integers, depth: int) -> None:
-        _needed(nodes.ndim == 1 and nodes.size >= 1, "a chain has no nodes")
-        names = nodes.dtype.names or ()
-        _needed(all(name in names for name in LINKS), "nodes lack links")
-        _needed(all(nodes.dtype[name] == np.int64 for name in LINKS), "links of another type")
-        _needed(sizes.ndim == 1 and sizes.size >= 6, "sizes are missing")
-        _needed(sizes[MADE] == nodes.size, f"{sizes[MADE]} nodes were made, {nodes.size} are there")
-        self.nodes, self.sizes, self.depth = nodes, sizes, depth
-        self.parent, self.first, self.next, self.before, self.level, self.n, self.n_children = (
-            np.ascontiguousarray(nodes[name]) for name in LINKS
+
+def _live_nodes(nodes: npt.NDArray[Any], sizes: Integers) -> npt.NDArray[np.bool_]:
+    """Return the nodes in use: all but those in the list of numbers that can be given again.
+
+    What these had as links is left in them.
+    """
+    _needed(nodes.ndim == 1 and nodes.size >= 1, "a chain has no nodes")
+    names = nodes.dtype.names or ()
+    _needed(all(name in names for name in LINKS), "nodes lack links")
+    _needed(all(nodes.dtype[name] == np.int64 for name in LINKS), "links of another type")
+    _needed(sizes.ndim == 1 and sizes.size >= 6, "sizes are missing")
+    _needed(sizes[MADE] == nodes.size, f"{sizes[MADE]} nodes were made, {nodes.size} are there")
+    free, following = int(sizes[FREE]), nodes["next_sibling"].tolist()
+    live = [True] * len(following)
+    while free != NULL:
+        _needed(0 < free < len(live) and live[free], "the list of free nodes has no end")
+        live[free] = False
+        free = following[free]
+    return np.array(live)
+
+
+class _Forest:
+    """The links of trees in flat arrays, one tree behind the other.
+
+    See `sticktree.engine.common.links`. Numbers of nodes are counted on from tree to tree; nodes
+    that are not in use have no links.
+    """
+
+    def __init__(
+        self,
+        nodes: list[npt.NDArray[Any]],
+        sizes: list[Integers],
+        live: list[npt.NDArray[np.bool_]],
+        depth: int,
+    ) -> None:
+        self.live, self.depth = np.concatenate(live), depth
+        n_nodes = np.array([part.size for part in nodes])
+        self.roots = n_nodes.cumsum() - n_nodes
+        self.n_leaves, self.n_twigs = (
+            np.array([part[place] for part in sizes]) for place in (LEAVES, TWIGS)
         )
-        self.live = np.zeros(nodes.size, dtype=bool)
+        found = {name: np.concatenate([part[name] for part in nodes]) for name in LINKS}
+        most, begin = n_nodes.repeat(n_nodes), self.roots.repeat(n_nodes)
+        for name in ("parent", "first_child", "next_sibling", "previous_sibling"):
+            link = found[name]
+            right = (link >= NULL) & (link < most)
+            right[self.roots] |= name == "previous_sibling"  # which nobody asks of a root
+            _needed((right | ~self.live).all(), "a link leads outside the tree")
+            found[name] = np.where(self.live & (link != NULL), link + begin, NULL)
+        self.parent, self.first, self.next, self.before, self.level, self.n, self.n_children = (
+            found[name] for name in LINKS
+        )
 
     def check(self, *, compressed: bool) -> None:
-        """Check the tree itself, and that the other numbers are free."""
-        size = self.parent.size
-        self._find_live()
-        used = np.concatenate([x[self.live] for x in (self.parent, self.first, self.next)])
-        _needed(used.min() >= NULL and used.max() < size, "a link leads outside the tree")
-        _needed(self.parent[0] == NULL and self.level[0] == 0, "the root is not the root")
-        live = np.flatnonzero(self.live)
-        children = live[live != 0]
+        """Check the trees themselves, and that the other numbers are free."""
+        size, roots = self.parent.size, self.roots
+        right = (self.parent[roots] == NULL).all() and not self.level[roots].any()
+        _needed(right, "the root is not the root")
+        inside = self.live.copy()
+        inside[roots] = False
+        live, children = np.flatnonzero(self.live), np.flatnonzero(inside)
         above = self.parent[children]
         _needed((above != NULL).all() and self.live[above].all(), "a node hangs nowhere")
         # So all hang on the root, as levels end there.
         step = self.level[children] - self.level[above]
-        _needed((step >= 1).all() and (self.level[live] >= 0).all(), "a node is not below another")
-        _needed((self.level[live] <= self.depth).all(), "a node is below all levels")
+        level = self.level[live]
+        _needed((step >= 1).all() and (level >= 0).all(), "a node is not below another")
+        _needed((level <= self.depth).all(), "a node is below all levels")
         number = np.bincount(above, minlength=size)
         _needed(np.array_equal(number[live], self.n_children[live]), "numbers of children differ")
-        ends = self.level[live] == self.depth
+        ends = level == self.depth
         _needed(np.array_equal(number[live] == 0, ends), "a node without children is not a leaf")
         if compressed:
             _needed((number[children] != 1).all(), "a node has a single child")
         else:
             _needed((step == 1).all(), "a branch skips a level")
         self._check_siblings(children, above, number)
-        self.leaves = live[ends]
-        _needed(self.sizes[LEAVES] == self.leaves.size, "the number of leaves differs")
+        right = (self._count(live[ends]) == self.n_leaves).all()
+        _needed(right, "the number of leaves differs")
         if not compressed:
-            n_twigs = int((self.level[live] == self.depth - 1).sum())
-            _needed(self.sizes[TWIGS] == n_twigs, "the number of twigs differs")
+            right = (self._count(live[level == self.depth - 1]) == self.n_twigs).all()
+            _needed(right, "the number of twigs differs")
         _needed(self.n[live].min() >= 1, "a node has no rows")
         below = np.bincount(above, weights=self.n[children], minlength=size)
         inner = live[~ends]
         _needed(np.array_equal(below[inner], self.n[inner]), "numbers of rows do not add up")
 
-    def _find_live(self) -> None:
-        """Find the nodes in use: all but those in the list of numbers that can be given again.
-
-        What these had as links is left in them.
-        """
-        free, following = int(self.sizes[FREE]), self.next.tolist()
-        used = [True] * len(following)
-        while free != NULL:
-            _needed(0 < free < len(used) and used[free], "the list of free nodes has no end")
-            used[free] = False
-            free = following[free]
-        self.live[:] = used
+    def _count(self, nodes: Integers) -> Integers:
+        """Return how many nodes each tree has of some that are in order."""
+        return np.diff(np.searchsorted(nodes, [*self.roots, self.parent.size]))
 
     def _check_siblings(self, children: Integers, above: Integers, number: Integers) -> None:
         """Check that the children of every node are a list from its first to its last."""
@@ -236,18 +281,27 @@ class _Links:
         _needed((self.before[first] == NULL).all(), "a first child is not the first")
         barren = self.live & (number == 0)
         _needed((self.first[barren] == NULL).all(), "a leaf has a child")
-        _needed(self.next[0] == NULL, "the root has a sibling")
+        _needed((self.next[self.roots] == NULL).all(), "the root has a sibling")
         # Steps to the end of each list, in leaps of 1, 2, 4, … siblings.
         length, leap = np.ones(self.parent.size, dtype=np.int64), self.next.copy()
         for _ in range(int(number.max(initial=0)).bit_length()):
-            some = np.flatnonzero(self.live & (leap != NULL))
+            some = np.flatnonzero(leap != NULL)
             if not some.size:
                 break
             there = leap[some]
             length[some], leap[some] = length[some] + length[there], leap[there]
         parents = np.flatnonzero(number)
         whole = length[self.first[parents]] == number[parents]
-        _needed(whole.all() and (leap[self.live] == NULL).all(), "siblings are no list")
+        _needed(whole.all() and (leap == NULL).all(), "siblings are no list")
+
+
+class _Links:
+    """The links of one of these trees, once they are known to be that."""
+
+    def __init__(self, nodes: npt.NDArray[Any], live: npt.NDArray[np.bool_], depth: int) -> None:
+        self.nodes, self.live, self.depth = nodes, live, depth
+        self.parent, self.level, self.n = nodes["parent"], nodes["level"], nodes["n"]
+        self.leaves = np.flatnonzero(live & (self.level == depth))
 
     def check_phi(self, coordinates: npt.NDArray[Any]) -> None:
         """Check that φ of the inner nodes are numbers; what else nodes have follows from them."""

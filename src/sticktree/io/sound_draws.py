@@ -7,6 +7,7 @@ in their :class:`Outline`, so that they need not be looked at again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from sticktree.io.laws import (
 from sticktree.model import Model
 
 Integers = npt.NDArray[Any]
+Shapes = tuple[int, ...] | Integers
 MOST_ROWS = 2**53
 AT_ONCE = 1 << 14  # labels: what is made of them is small enough to be made in the same place again
 
@@ -41,7 +43,7 @@ class Outline(NamedTuple):
     names, traced : set and tuple of str
         Their parameters.
     shapes : dict
-        By name, the shape of a parameter in each draw: an array with a row for each.
+        By name, the shape of a parameter: that of all draws, or an array with a row for each.
     n_data, n_nodes, n_leaves, deepest : integer arrays
         Rows, nodes, leaves and the last level of each draw.
     each_level, branching : bool
@@ -53,7 +55,7 @@ class Outline(NamedTuple):
 
     names: frozenset[str]
     traced: tuple[str, ...]
-    shapes: dict[str, Integers]
+    shapes: dict[str, Shapes]
     n_data: Integers
     n_nodes: Integers
     n_leaves: Integers
@@ -68,6 +70,7 @@ class _Trees(NamedTuple):
 
     sizes: Integers
     first: Integers
+    place: Integers  # of each node in its own tree
     above: Integers
     level: Integers
     at_end: npt.NDArray[np.bool_]
@@ -105,13 +108,14 @@ def _checked_trees(arrays: Arrays, sizes: Integers) -> _Trees:
     _needed(parent.size == level.size == total, f"draws have {total} nodes, not {parent.size}")
     sizes, parent, level = (x.astype(np.int64) for x in (sizes, parent, level))
     first = sizes.cumsum() - sizes
-    start = first.repeat(sizes)
+    above = first.repeat(sizes)
+    place = np.arange(total)
+    place -= above
     # The root is its own parent; all others come after theirs.
-    earlier = np.maximum(np.arange(total) - start, 1)
-    right = parent.min() >= 0 and (parent < earlier).all()
+    right = parent.min() >= 0 and (parent < np.maximum(place, 1)).all()
     _needed(right, "a node comes before its parent")
     _needed(not level[first].any(), "a root is not at level 0")
-    above = parent + start
+    above += parent
     step = level - level[above]
     step[first] = 1
     _needed(step.min() >= 1, "a node is not below its parent")
@@ -128,7 +132,7 @@ def _checked_trees(arrays: Arrays, sizes: Integers) -> _Trees:
         "each_level": bool(step.max() == 1),
         "branching": not (number == 1).any(),
     }
-    return _Trees(sizes, first, above, level, at_end, outline)
+    return _Trees(sizes, first, place, above, level, at_end, outline)
 
 
 def _checked_rows(arrays: Arrays, trees: _Trees) -> tuple[Integers, bool]:
@@ -152,26 +156,33 @@ def _checked_rows(arrays: Arrays, trees: _Trees) -> tuple[Integers, bool]:
     _needed(len(leaf) == max(int(labelled.sum()), 1), "there are labels of other draws")
     which = np.flatnonzero(labelled)
     if which.size and leaf.size:
-        nodes = labelled.repeat(trees.sizes)
-        sat = np.zeros(nodes.size, dtype=bool)
-        sat[nodes] = _sat_in(leaf, trees.sizes[which])
-        wrong = nodes & (sat != trees.at_end)
+        if which.size == n_draws:
+            sat = _sat_in(leaf, trees.sizes, trees.place)
+            wrong = sat != trees.at_end
+        else:
+            nodes = labelled.repeat(trees.sizes)
+            sat = np.zeros(nodes.size, dtype=bool)
+            sat[nodes] = _sat_in(leaf, trees.sizes[which], trees.place[nodes])
+            wrong = nodes & (sat != trees.at_end)
         if more.any():  # leaves of rows that have left memory may have no others
             wrong &= sat | (~more).repeat(trees.sizes)
         _needed(not wrong.any(), "rows do not sit in the leaves")
     return n_data, which.size == n_draws
 
 
-def _sat_in(leaf: Integers, sizes: Integers) -> npt.NDArray[np.bool_]:
-    """Return of every node whether a row sits there; rows of ``leaf`` are draws of these sizes."""
-    right = leaf.min() >= 0 and (leaf.max(axis=1) < sizes).all()
+def _sat_in(leaf: Integers, sizes: Integers, place: Integers) -> npt.NDArray[np.bool_]:
+    """Return of every node whether a row sits there.
+
+    Rows of ``leaf`` are draws of these sizes, and ``place`` has the number of each of their nodes.
+    """
+    most = sizes.max()
+    largest = leaf.max(axis=1) if leaf.max() >= sizes.min() else leaf.max()
+    right = leaf.min() >= 0 and (largest < sizes).all()
     _needed(right, "a row sits in a node that is not there")
-    first, total = sizes.cumsum() - sizes, int(sizes.sum())
     n_draws, step = len(leaf), max(AT_ONCE // leaf.shape[1], 1)
     parts = [slice(k, k + step) for k in range(0, n_draws, step)]
-    most = sizes.max()
-    sat = np.zeros(total, dtype=bool)
     if most > 64:
+        first, sat = sizes.cumsum() - sizes, np.zeros(place.size, dtype=bool)
         for part in parts:
             sat[leaf[part] + first[part, None]] = True
         return sat
@@ -179,9 +190,10 @@ def _sat_in(leaf: Integers, sizes: Integers) -> npt.NDArray[np.bool_]:
     one, bits = np.ones((), kind), np.empty(n_draws, kind)  # a bit for each node of a draw
     for part in parts:
         np.bitwise_or.reduce(one << leaf[part].astype(kind), axis=1, out=bits[part])
-    own = (np.arange(total) - first.repeat(sizes)).astype(kind)
-    np.not_equal(bits.repeat(sizes) & (one << own), 0, out=sat)
-    return sat
+    found = bits.repeat(sizes)
+    found >>= place.astype(kind)
+    found &= one
+    return found.astype(bool)
 
 
 def _check_counts(arrays: Arrays, trees: _Trees, counted: npt.NDArray[np.bool_]) -> Integers:
@@ -202,9 +214,7 @@ def _check_counts(arrays: Arrays, trees: _Trees, counted: npt.NDArray[np.bool_])
     return of_all[trees.first]
 
 
-def _checked_parameters(
-    arrays: Arrays, trees: _Trees
-) -> tuple[dict[str, Integers], tuple[str, ...]]:
+def _checked_parameters(arrays: Arrays, trees: _Trees) -> tuple[dict[str, Shapes], tuple[str, ...]]:
     """Check the values of parameters; return the shapes they have, and which are traced."""
     traced = arrays["draw_traced"]
     _needed(traced.ndim == 1 and traced.dtype.kind == "U", "draw_traced is no list of names")
@@ -212,20 +222,25 @@ def _checked_parameters(
     of_chains = tuple(traced.tolist())
     unknown = set(of_chains) - set(names)
     _needed(not unknown, f"draws have no parameters {', '.join(sorted(unknown))}")
-    found = {}
+    found: dict[str, Shapes] = {}
+    n_draws = trees.sizes.size
     for name in names:
         values, shapes = arrays[f"{VALUES}{name}"], _integers(arrays, f"{SHAPES}{name}", ndim=2)
-        n_draws = trees.sizes.size
         _needed(len(shapes) == n_draws, f"{name} has {len(shapes)} shapes of {n_draws} draws")
-        _needed(shapes.size == 0 or shapes.min() >= 0, f"{name} has a negative size")
-        # As floats beside integers: a product that overflows comes out as a small one.
-        total = shapes.prod(axis=1, dtype=np.float64).sum()
+        same = bool((shapes == shapes[0]).all())
+        if same:
+            shape = tuple(shapes[0].tolist())
+            least, total = min(shape, default=0), n_draws * math.prod(shape)
+            found[name] = shape
+        else:
+            # As floats beside integers: a product that overflows comes out as a small one.
+            least, total = shapes.min(), shapes.prod(axis=1, dtype=np.float64).sum()
+            found[name] = shapes
+        _needed(least >= 0, f"{name} has a negative size")
         _needed(total == values.size and values.ndim == 1, f"{name} has other shapes")
         check_law(name, values, DRAW)
         if name in of_chains:
-            same = (shapes == shapes[0]).all()
             _needed(same, f"{name} is traced, and differs in shape between draws")
-        found[name] = shapes
     if "stick" in found or "rest" in found:
         _check_sticks(arrays, found, trees)
     if "sums_seated" in found:
@@ -233,13 +248,12 @@ def _checked_parameters(
     return found, of_chains
 
 
-def _check_sticks(arrays: Arrays, shapes: dict[str, Integers], trees: _Trees) -> None:
+def _check_sticks(arrays: Arrays, shapes: dict[str, Shapes], trees: _Trees) -> None:
     """Check the sticks of all nodes, if rows belong to groups."""
     deepest = int(trees.level.max())
+    sizes = trees.sizes
     for name in ("stick", "rest"):
-        right = name in shapes and shapes[name].shape[1] == 2
-        right = right and (shapes[name][:, 0] == trees.sizes).all()
-        right = right and (shapes[name][:, 1] == deepest).all()
+        right = name in shapes and _have(shapes[name], (sizes, deepest))
         _needed(right, f"{name} has other shapes")
     sticks: dict[str, npt.NDArray[Any]] = {
         name: arrays[f"{VALUES}{name}"].reshape(-1, deepest) for name in ("stick", "rest")
@@ -247,25 +261,42 @@ def _check_sticks(arrays: Arrays, shapes: dict[str, Integers], trees: _Trees) ->
     for name in ("theta", "theta_rest"):  # if groups have parents
         if name not in shapes:
             continue
-        right = shapes[name].shape[1] == 3 and (shapes[name][:, 0] == trees.sizes).all()
-        right = right and (shapes[name][:, 1:] == (deepest, shapes[name][0, 2])).all()
-        _needed(right and shapes[name][0, 2] > 0, f"{name} has other shapes")
-        width = int(shapes[name][0, 2])
+        width = _last_of(shapes[name])
+        right = width > 0 and _have(shapes[name], (sizes, deepest, width))
+        _needed(right, f"{name} has other shapes")
         sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, deepest, width)
     top = trees.level[trees.above]
     top[trees.first] = -1
     check_sticks(sticks, top, trees.level)
 
 
-def _check_seated(arrays: Arrays, shapes: dict[str, Integers]) -> None:
+def _check_seated(arrays: Arrays, shapes: dict[str, Shapes]) -> None:
     """Check that rows of all groups are those of the leaves."""
     n, seated = shapes["sums_n"], shapes["sums_seated"]
-    right = n.shape[1] == 1 and seated.shape[1] == 2 and (seated[:, 0] == n[:, 0]).all()
-    right = right and seated[0, 1] > 0 and (seated[:, 1] == seated[0, 1]).all()
+    n_leaves = n[0] if isinstance(n, tuple) and n else np.asarray(n).reshape(-1, 1)[:, 0]
+    width = _last_of(seated)
+    right = width > 0 and _have(n, (n_leaves,)) and _have(seated, (n_leaves, width))
     _needed(right, "sums_seated has other shapes")
-    parts = arrays[f"{VALUES}sums_seated"].reshape(-1, int(seated[0, 1])).sum(axis=1)
+    parts = arrays[f"{VALUES}sums_seated"].reshape(-1, width).sum(axis=1)
     same = np.array_equal(parts, arrays[f"{VALUES}sums_n"])
     _needed(same, "rows of groups are not all")
+
+
+def _have(shapes: Shapes, wanted: Sequence[int | Integers]) -> bool:
+    """Return whether all draws have a shape; of its sizes, arrays have one for each draw."""
+    if isinstance(shapes, tuple):
+        return len(shapes) == len(wanted) and all(
+            size == one if isinstance(one, int) else (one == size).all()
+            for size, one in zip(shapes, wanted, strict=True)
+        )
+    right = shapes.shape[1] == len(wanted)
+    return right and all((shapes[:, k] == one).all() for k, one in enumerate(wanted))
+
+
+def _last_of(shapes: Shapes) -> int:
+    """Return the last size of the first draw's shape; 0 if it has none."""
+    first = shapes if isinstance(shapes, tuple) else shapes[0].tolist()
+    return first[-1] if first else 0
 
 
 class Outlines:
@@ -337,12 +368,15 @@ def _check_shapes(outline: Outline, sizes: Sizes) -> None:
         axes = DRAW[name].axes if name in DRAW else None
         if axes is None:
             continue
-        expected: list[Any] = []
+        expected: list[int | Integers] = []
         for axis in axes:
-            expected += [of_trees[axis]] if axis in of_trees else sizes[axis]
-        right = shapes.shape[1] == len(expected)
-        right = right and all((shapes[:, k] == size).all() for k, size in enumerate(expected))
-        _needed(right, f"{name} must have the axes {', '.join(axes)}, got {shapes[0].tolist()}")
+            if axis in of_trees:
+                expected.append(of_trees[axis])
+            else:
+                expected.extend(sizes[axis])
+        if not _have(shapes, expected):
+            one = list(shapes) if isinstance(shapes, tuple) else shapes[0].tolist()
+            raise ValueError(f"{name} must have the axes {', '.join(axes)}, got {one}")
 
 
 def _integers(arrays: Arrays, name: str, ndim: int = 1) -> Integers:
