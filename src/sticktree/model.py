@@ -82,18 +82,6 @@ class Groups:
         """Return as many groups, but of one row only: enough where rows are known by their sums."""
         return replace(self, of_row=np.array([self.number - 1], dtype=np.int32))
 
-    def of_some(self, of_row: IntArray) -> tuple[Groups, npt.NDArray[np.int64]]:
-        """Return the groups that some rows have, numbered anew, and where each parent is there.
-
-        ``of_row`` are the groups of those rows by their numbers here.
-        """
-        numbers, parents, member = renumbered(of_row, self.parents)
-        found = replace(self, of_row=numbers, parents=parents)
-        if self.line is None or found.line is None:
-            return found, np.empty(0, dtype=np.int64)
-        place = {member[p]: k for k, p in enumerate(found.line.members.tolist())}
-        return found, np.array([place[p] for p in self.line.members.tolist()], dtype=np.int64)
-
     def asked(self, number: int | None) -> tuple[int | None, int | None]:
         """Return a group that rows are predicted for, or None and the place of its parent, if any.
 
@@ -120,22 +108,6 @@ class Groups:
             np.array([place.get(p, NULL) for p in own], dtype=np.int64),
             np.array([int(j in place) for j in range(self.number)], dtype=np.int64),
         )
-
-
-def renumbered(
-    of_row: IntArray, parents: IntArray | None
-) -> tuple[IntArray, IntArray | None, list[int]]:
-    """Return groups of rows without gaps in their numbers, their parents, and what each was before.
-
-    Groups that have none of the rows come last: they may be parents of others.
-    """
-    kept, numbers = np.unique(of_row, return_inverse=True)
-    if parents is None:
-        return numbers.astype(np.int32), None, kept.tolist()
-    member = np.concatenate([kept, np.setdiff1d(np.arange(parents.size), kept)])
-    place = np.full(member.size + 1, NULL, dtype=np.int32)  # the last is for NULL
-    place[member] = np.arange(member.size)
-    return numbers.astype(np.int32), place[parents[member]], member.tolist()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray
+from sticktree.engine.numbering import renumbered
 from sticktree.errors import ParameterError, warn_caller
-from sticktree.model import renumbered
 from sticktree.tree.arrays import NULL
 
 

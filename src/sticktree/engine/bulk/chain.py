@@ -30,6 +30,7 @@ from sticktree.engine.bulk.state import ChainState
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
 from sticktree.engine.chain import Effort, SweepInfo, apply_moves
 from sticktree.engine.common.links import Index
+from sticktree.engine.numbering import groups_of_some
 from sticktree.model import Model
 
 MOST_PAIRS = 64  # that may split or merge in a sweep
@@ -176,7 +177,7 @@ class BulkChain(ChainState):
         groups = self.model.groups
         if groups is None:
             return self.model
-        return replace(self.model, groups=groups.of_some(some.group)[0])
+        return replace(self.model, groups=groups_of_some(groups, some.group)[0])
 
     def _measure(self, rows: Rows) -> None:
         """Set up what depends on the number and the size of the rows."""

@@ -22,6 +22,7 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, Index
 from sticktree.engine.common.parents import LEAST
 from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.draw import Draw, tracked_pairs
+from sticktree.engine.numbering import groups_of_some
 from sticktree.engine.shared.trunk import draw_weights
 from sticktree.model import Model
 from sticktree.tree import Tree
@@ -170,7 +171,7 @@ class ChainState(Sampler):
                 getattr(self.state, name)[: order.size] = getattr(old, name)[order]
             self.state.gamma[:] = old.gamma
             if self.related:
-                place = groups.of_some(group)[1]
+                place = groups_of_some(groups, group)[1]
                 for name in ("theta", "theta_rest"):
                     getattr(self.state, name)[: order.size] = getattr(old, name)[order][..., place]
                 self.state.kappa[:] = old.kappa
