@@ -286,11 +286,6 @@ EVERY_ROW = np.arange(120)
         (lambda: fit(parents={"a": "b", "b": "a"}), ("parents", "circle")),
         (lambda: fit(groups=None, parents=None, times=["x"]), ("times", "1 entries")),
         (lambda: fit({"kinship": 1.0}), ("kinship", "1.0", "below 1")),
-        (lambda: fit({"algorithm": "parallel"}), ("parents", "parallel", "gibbs")),
-        (
-            lambda: fit({"algorithm": "parallel"}, groups=None, parents=None, times=EVERY_ROW // 9),
-            ("times", "parallel", "gibbs"),
-        ),
     ],
 )
 def test_bad_parents_are_named_before_work_starts(call, words):
