@@ -71,6 +71,7 @@ def test_files_and_dask_have_the_draws_of_memory(tmp_path):
     x, groups, treated = some_rows()
     expected = DFPMixture(**SHORT).fit(x, groups=groups, parents=treated)
     np.save(tmp_path / "x.npy", x)
+    file = open_table(tmp_path / "x.npy")
     chunked = DFPMixture(**SHORT).fit(file, groups=groups, parents=treated)
     assert_same_draws(expected, chunked)
     frame = pd.DataFrame({"one": x[:, 0], "who": groups, "two": x[:, 1], "treated": treated})
