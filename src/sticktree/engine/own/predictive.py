@@ -151,7 +151,7 @@ def _from_sums(
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         squares = np.einsum("kdd->kd", second).copy() if full else second
         if model.groups is not None:
-            load_groups(state, draw.parameters, group)
+            load_groups(state, draw.parameters, *model.groups.asked(group))
         take_sums(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
         yield ColumnsPredictive(state, np.empty((0, n_columns)), _seed(draw))
 

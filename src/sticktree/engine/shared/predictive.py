@@ -132,6 +132,7 @@ def _from_sums(
         0.0,
         model.noise,
         group=None if groups is None else groups.of_row,
+        line=None if groups is None else groups.line,
     )
     state = replace(state, data=none[0], leaf=none[1], group=state.group[:0])
     for draw in draws:
@@ -147,7 +148,7 @@ def _from_sums(
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         if groups is not None:
-            load_groups(state, draw.parameters, group)
+            load_groups(state, draw.parameters, *groups.asked(group))
         total = whitened(draw.parameters["sums_total"], factor)
         take_sums(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
         yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))
