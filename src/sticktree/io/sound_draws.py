@@ -42,8 +42,8 @@ class Outline(NamedTuple):
         Their parameters.
     shapes : dict
         By name, the shape of a parameter in each draw: an array with a row for each.
-    n_data, n_nodes, n_leaves, deepest : integer arrays
-        Rows, nodes, leaves and the last level of each draw.
+    n_data, n_nodes, n_leaves, n_edges, deepest : integer arrays
+        Rows, nodes, leaves, steps from level to level and the last level of each draw.
     each_level, branching : bool
         Whether every node is one level below its parent, and whether all but the root and the
         leaves have several children.
@@ -57,6 +57,7 @@ class Outline(NamedTuple):
     n_data: Integers
     n_nodes: Integers
     n_leaves: Integers
+    n_edges: Integers
     deepest: Integers
     each_level: bool
     branching: bool
@@ -124,6 +125,7 @@ def _checked_trees(arrays: Arrays, sizes: Integers) -> _Trees:
     outline = {
         "n_nodes": sizes,
         "n_leaves": np.add.reduceat(at_end, first, dtype=np.int64),
+        "n_edges": np.add.reduceat(level - level[above], first),
         "deepest": deepest,
         "each_level": bool(step.max() == 1),
         "branching": not (number == 1).any(),
@@ -244,14 +246,15 @@ def _check_sticks(arrays: Arrays, shapes: dict[str, Integers], trees: _Trees) ->
     sticks: dict[str, npt.NDArray[Any]] = {
         name: arrays[f"{VALUES}{name}"].reshape(-1, deepest) for name in ("stick", "rest")
     }
-    for name in ("theta", "theta_rest"):  # if groups have parents
+    n_points = points_above_leaves(trees.outline["n_edges"], trees.outline["n_leaves"])
+    of_parents = {"theta": trees.outline["n_edges"], "theta_rest": n_points}
+    for name, size in of_parents.items():
         if name not in shapes:
             continue
-        right = shapes[name].shape[1] == 3 and (shapes[name][:, 0] == trees.sizes).all()
-        right = right and (shapes[name][:, 1:] == (deepest, shapes[name][0, 2])).all()
-        _needed(right and shapes[name][0, 2] > 0, f"{name} has other shapes")
-        width = int(shapes[name][0, 2])
-        sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, deepest, width)
+        right = shapes[name].shape[1] == 2 and (shapes[name][:, 0] == size).all()
+        right = right and (shapes[name][:, 1] == shapes[name][0, 1]).all()
+        _needed(right and shapes[name][0, 1] > 0, f"{name} has other shapes")
+        sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, int(shapes[name][0, 1]))
     top = trees.level[trees.above]
     top[trees.first] = -1
     check_sticks(sticks, top, trees.level)
@@ -332,6 +335,8 @@ def _check_shapes(outline: Outline, sizes: Sizes) -> None:
         "leaves": outline.n_leaves,
         "inner": outline.n_nodes - outline.n_leaves,
         "nodes": outline.n_nodes,
+        "edges": outline.n_edges,
+        "points": points_above_leaves(outline.n_edges, outline.n_leaves),
     }
     for name, shapes in outline.shapes.items():
         axes = DRAW[name].axes if name in DRAW else None
@@ -343,6 +348,11 @@ def _check_shapes(outline: Outline, sizes: Sizes) -> None:
         right = shapes.shape[1] == len(expected)
         right = right and all((shapes[:, k] == size).all() for k, size in enumerate(expected))
         _needed(right, f"{name} must have the axes {', '.join(axes)}, got {shapes[0].tolist()}")
+
+
+def points_above_leaves(n_edges: Integers, n_leaves: Integers) -> Integers:
+    """Return how many points trees have above the last level, on which all leaves are."""
+    return n_edges + 1 - n_leaves
 
 
 def _integers(arrays: Arrays, name: str, ndim: int = 1) -> Integers:

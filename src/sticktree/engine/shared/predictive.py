@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.franchise import load_groups
 from sticktree.engine.common.links import DISCOUNT, FACTOR
+from sticktree.engine.points import whole_parameters
 from sticktree.engine.shared.factor import (
     coloured,
     inverse_of,
@@ -78,7 +79,7 @@ def predictives(
             model.less_discount,
         )
         if model.groups is not None:
-            load_groups(state, draw.parameters, *model.groups.asked(group))
+            load_groups(state, whole_parameters(draw), *model.groups.asked(group))
             settle(state)
         yield SharedPredictive(predictive_mixture(state), factor, state, missing)
 
@@ -148,7 +149,7 @@ def _from_sums(
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         if groups is not None:
-            load_groups(state, draw.parameters, *groups.asked(group))
+            load_groups(state, whole_parameters(draw), *groups.asked(group))
         total = whitened(draw.parameters["sums_total"], factor)
         take_sums(state, leaves, draw.parameters["sums_n"], np.ascontiguousarray(total))
         yield SharedPredictive(predictive_mixture(state), factor, state, np.isnan(none[0]))
