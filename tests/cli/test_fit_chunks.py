@@ -138,6 +138,25 @@ def test_groups_of_a_large_file(folder, told):
     assert (folder / "run" / "contrasts.csv").exists()
 
 
+@pytest.mark.usefixtures("small")
+def test_parents_and_times_of_a_large_file(folder, told):
+    who, day = np.repeat(["p", "q", "r", "s"], 25), np.repeat(["8", "9", "10"], [30, 30, 40])
+    state = np.where(np.isin(who, ["p", "q"]), "old", "new")
+    frame = pd.read_parquet(folder / "x.parquet")
+    frame.assign(who=who, state=state).to_parquet("cells.parquet")
+    frame.assign(day=day).to_parquet("days.parquet")
+    asked = ["--group", "who", "--parent", "state"]
+    code, _, err = told("fit", "cells.parquet", "-o", "run", *asked, *QUICK[:-1])
+    assert code == 0, err
+    lines = (folder / "run" / "composition.csv").read_text("utf-8").splitlines()
+    assert {line.split(",")[0] for line in lines[1:]} == {*"pqrs", "new", "old"}
+    assert told("predict", "run", "cells.parquet", "-o", "-")[0] == 0
+    code, _, err = told("fit", "days.parquet", "-o", "then", "--time", "day", *QUICK[:-1])
+    assert code == 0, err
+    lines = (folder / "then" / "contrasts.csv").read_text("utf-8").splitlines()
+    assert {tuple(line.split(",")[:2]) for line in lines[1:]} == {("9", "8"), ("10", "9")}
+
+
 @pytest.mark.usefixtures("small", "folder")
 def test_from_a_large_file_to_a_run(told):
     for name in ("x.npy", "x.parquet", "x.zarr", "parts"):

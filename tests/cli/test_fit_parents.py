@@ -52,7 +52,6 @@ def test_times_follow_one_another(cells, tmp_path, told):
         ("--group patient --time site", "--time and --group cannot be given together"),
         ("--group patient --parent treated --condition site", "--parent and --condition"),
         ("--time nobody", "--time: there is no column 'nobody'"),
-        ("--time site --algorithm parallel", "--time must be None unless"),
         ("--group patient --kinship 2", "--kinship must be above 0 and below 1"),
     ],
 )

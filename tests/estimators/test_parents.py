@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 import sticktree
 from sticktree import DFPMixture
 from sticktree.data.groups import GroupsWarning
+from sticktree.engine.points import whole_parameters
 from sticktree.report import write_report
 from tests.support.checks import assert_rejected
 
@@ -100,7 +101,7 @@ def weights_by_hand(mixture, draw, asked):
     if group is not None:
         place = line.above[group]
     direct = group is not None and line.direct[group] == 1
-    n = np.zeros(parent.size)
+    n, theta = np.zeros(parent.size), whole_parameters(draw)["theta"]
     if group is not None and not direct:
         np.add.at(n, draw.leaf[groups.of_row == group], 1)
         for k in range(parent.size - 1, 0, -1):
@@ -112,7 +113,7 @@ def weights_by_hand(mixture, draw, asked):
             whole = n[parent[k]] if at == level[parent[k]] else n[k]
             base = float(draw.parameters["stick"][k, at])
             if place is not None and place >= 0:
-                own = float(np.exp(draw.parameters["theta"][k, at, place]))
+                own = float(np.exp(theta[k, at, place]))
                 base = own if direct else kappa * own + (1 - kappa) * base
             out[k] *= base if direct else (n[k] + gamma * base) / (whole + gamma)
     return out
@@ -219,7 +220,7 @@ def test_any_forest_of_parents_and_groups_without_one():
     mixture.fit(x, groups=groups, parents=above)
     assert mixture.composition_.groups == (*"abcdef", "all", "world")
     draw = mixture.posterior_.draws[0]
-    assert draw.parameters["theta"].shape[2] == 4  # c, e, all, world
+    assert draw.parameters["theta"].shape[1] == 4  # c, e, all, world
     assert {float(d.parameters["kinship"]) for d in mixture.posterior_.draws} == {0.5}
 
 
@@ -286,11 +287,6 @@ EVERY_ROW = np.arange(120)
         (lambda: fit(parents={"a": "b", "b": "a"}), ("parents", "circle")),
         (lambda: fit(groups=None, parents=None, times=["x"]), ("times", "1 entries")),
         (lambda: fit({"kinship": 1.0}), ("kinship", "1.0", "below 1")),
-        (lambda: fit({"algorithm": "parallel"}), ("parents", "parallel", "gibbs")),
-        (
-            lambda: fit({"algorithm": "parallel"}, groups=None, parents=None, times=EVERY_ROW // 9),
-            ("times", "parallel", "gibbs"),
-        ),
     ],
 )
 def test_bad_parents_are_named_before_work_starts(call, words):

@@ -8,6 +8,7 @@ from sticktree.engine.bulk.placement import ThreadPlacement
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Sums
 from sticktree.engine.chain import Move
+from sticktree.engine.common.franchise import franchise_move
 from sticktree.engine.own.hyper import settle
 from sticktree.engine.own.state import FORM, FULL, LOG_PSI
 from tests.support.own import engine
@@ -22,12 +23,16 @@ class FixedChain(OwnBulkChain):
 
     def _redraw(self, count):
         engine.redraw_phi(self.state, self.words, np.zeros(0, dtype=bool))
+        if self.grouped:  # sticks alone: nothing is learned
+            franchise_move(self.state, self.words, *self._learned(), *self._learned_of_groups())
         return count
 
 
-def chain_at(data, setting, rng):
-    """Return a chain that keeps the hyper-parameters of a setting."""
-    chain = FixedChain(Rows(ThreadPlacement(partition(data, 0))), engine.model_of(setting), rng)
+def chain_at(data, setting, rng, groups=None):
+    """Return a chain that keeps the hyper-parameters of a setting, and those of groups."""
+    part = partition(data, 0, None, None if groups is None else groups.of_row)
+    model = engine.model_of(setting, groups=groups)
+    chain = FixedChain(Rows(ThreadPlacement(part)), model, rng)
     chain.n_rounds = 1
     chain.state.variance[:] = setting.v
     if chain.state.sizes[FORM] == FULL:

@@ -378,7 +378,7 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     from sticktree.data.contents import Content
     from sticktree.data.planning import TablePlan
 
-    of_groups = ("group", "condition")
+    of_groups = ("group", "condition", "parent", "time")
     for option in (*NOT_FITTED, "missing"):
         if option in chosen and option not in of_groups:
             raise ValueError(
@@ -402,6 +402,7 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     groups, conditions = words.get("group"), None
     if groups is not None and "condition" in words:
         conditions = conditions_of(groups, words["condition"])
+    times = in_order(words["time"]) if "time" in words else None
     if not fitted:
         raise ValueError(f"no column is left to fit: {', '.join(map(repr, file.names[:10]))}")
     table = file.table.select([file.names.index(name) for name in fitted])
@@ -419,7 +420,15 @@ def large_rows(file: LargeFile, chosen: dict[str, Any]) -> Rows:
     )
     roles = {name: "gaussian" if name in found else asked.get(name, "drop") for name in file.names}
     plan = TablePlan(contents, roles)
-    return Rows(table, _columns(some, fitted), plan, groups=groups, conditions=conditions)
+    return Rows(
+        table,
+        _columns(some, fitted),
+        plan,
+        groups=groups,
+        conditions=conditions,
+        parents=words.get("parent"),
+        times=times,
+    )
 
 
 def _one(file: LargeFile, name: str) -> ChunkedTable:

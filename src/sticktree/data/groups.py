@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.checks import IntArray
+from sticktree.engine.numbering import renumbered
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.tree.arrays import NULL
 
@@ -93,14 +94,7 @@ class RowGroups:
 
     def of_some(self, data: npt.NDArray[np.int64]) -> tuple[IntArray, IntArray | None]:
         """Return groups of some of the data, numbered without gaps, and their parents."""
-        kept, numbers = np.unique(self.of_data[data], return_inverse=True)
-        if self.parents is None:
-            return numbers.astype(np.int32), None
-        others = np.setdiff1d(np.arange(self.parents.size), kept)
-        members = np.concatenate([kept, others])
-        place = np.full(members.size + 1, NULL, dtype=np.int32)  # the last is for NULL
-        place[members] = np.arange(members.size)
-        return numbers.astype(np.int32), place[self.parents[members]]
+        return renumbered(self.of_data[data], self.parents)[:2]
 
 
 def read_groups(

@@ -64,18 +64,6 @@ def check_kin(groups: Any, parents: Any, times: Any) -> Any:
     return Kin(groups, parents)
 
 
-def kin_parallel(kin: Kin, algorithm: str, n_rows: int) -> ParameterError:
-    """Return the error for groups with parents whose rows are for the parallel sampler."""
-    name = "times" if kin.parents is None else "parents"
-    return ParameterError(
-        name,
-        None,
-        'None unless algorithm="gibbs": the parallel sampler has no parents of groups',
-        f'fit with algorithm="gibbs", or a sample of the {n_rows:,} rows',
-        shown=f'{name} with algorithm="{algorithm}"',
-    )
-
-
 def take_columns(X: Any, groups: Any) -> tuple[Any, Any, Any]:  # noqa: N803
     """Return a table without the columns of groups and parents, these, and the groups' column."""
     if not isinstance(groups, Kin):

@@ -15,7 +15,7 @@ from sticktree.data import Columns, Table
 from sticktree.data.factoring import check_number, factors_pay, find_factors, varies
 from sticktree.data.factors import Factored, Factors
 from sticktree.data.groups import RowGroups
-from sticktree.data.parents import Kin, kin_parallel, read_kin
+from sticktree.data.parents import read_kin
 from sticktree.data.scaling import Scaling
 from sticktree.errors import ParameterError
 from sticktree.model import Column
@@ -195,8 +195,6 @@ class TrainingData:
             found = read_kin(
                 groups, len(table.values), rows, group_column, more_to_come=more_to_come
             )
-        if isinstance(groups, Kin) and found is not None and parallel:
-            raise kin_parallel(groups, algorithm, len(rows))
         if parallel:
             check_few_groups(found)
         whole = np.array_equal(rows, np.arange(len(table.values)))
@@ -275,7 +273,7 @@ class TrainingData:
             data,
             np.arange(n_rows),
             none,
-            digest(data, groups) if groups and sampled is None else store.digest(),
+            digest(data, groups) if groups and sampled is None else _digest_of(store, groups),
             parallel=True,
             sampled=sampled,
             store=store,
@@ -440,6 +438,14 @@ class TrainingData:
 
 def _in_memory(data: FloatArray, groups: RowGroups | None) -> MemoryStore:
     return MemoryStore(data, None if groups is None else groups.of_data)
+
+
+def _digest_of(store: Store, groups: RowGroups | None) -> str:
+    """Return the digest of rows in a store, which knows groups but not their parents."""
+    if groups is None or groups.parents is None:
+        return store.digest()
+    parents = hashlib.sha256(groups.parents.tobytes()).hexdigest()
+    return f"{store.digest()}-{parents[:16]}"
 
 
 def _spread_rows(n_data: int, most: int) -> Rows:

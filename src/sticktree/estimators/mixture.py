@@ -348,7 +348,7 @@ class DFPMixture(FittedMixture):
             The group of each row, such as the patient of a cell: text or numbers, or the name of a
             column of a data frame, which then is no feature. All groups share one tree, and each
             has its own share of every branch: ``composition_`` and :meth:`compare`. A row whose
-            group is missing is a group of its own. It takes ``algorithm="gibbs"``.
+            group is missing is a group of its own.
         parents : sequence, length n_samples, dict, str or None, default=None
             The parent of the group of each row, such as the condition of a patient, or the name of
             a column, or ``{group: parent}`` for any forest of groups. Groups with the same parent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial, wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,8 +16,8 @@ from sklearn.utils.validation import validate_data
 
 from sticktree.checks import check_not_infinite, check_reach
 from sticktree.data import Table, read_table
-from sticktree.data.groups import read_groups, take_column
-from sticktree.data.parents import Kin, kin_parallel, take_columns
+from sticktree.data.groups import RowGroups, take_column
+from sticktree.data.parents import Kin, read_kin, take_columns
 from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData, check_few_groups
@@ -65,8 +66,6 @@ def training_data(
     first of a stream.
     """
     scaling = None if last is None else last.training.scaling
-    if isinstance(groups, Kin) and (is_dask(X) or isinstance(X, ChunkedTable)):
-        raise kin_parallel(groups, "parallel", X.shape[0] if is_dask(X) else len(X))
     if is_dask(X):
         dask, array = "a dask array or DataFrame", "X.compute()"
         _check_outside(estimator, sample_weight, algorithm, factors, dask, array)
@@ -197,13 +196,11 @@ def _of_dask(
     from sticktree.data.sources.dask.session import ClusterLostError
     from sticktree.data.sources.dask.source import DaskSource
 
-    X, groups, column = take_column(X, groups)  # noqa: N806
+    X, groups, column = take_columns(X, groups)  # noqa: N806
     source = DaskSource.of(X)
-    found = None
-    if groups is not None:
-        groups = groups.compute() if is_dask(groups) else groups
-        found = read_groups(groups, source.n_rows, np.arange(source.n_rows), column)
-    check_few_groups(found)
+    if isinstance(groups, Kin):
+        groups = replace(groups, groups=_here(groups.groups), parents=_here(groups.parents))
+    found = _groups_outside(_here(groups), source.n_rows, column)
     names = None if source.names is None else X.columns
     known = None if last is None else last.training.scaling
     scaling = _scaling_outside(estimator, source.n_columns, names, known, source.measure)
@@ -222,17 +219,26 @@ def _of_dask(
     return TrainingData.of_store(scaling, store, found)
 
 
+def _here(groups: Any) -> Any:
+    """Return groups of rows in memory."""
+    return groups.compute() if is_dask(groups) else groups
+
+
+def _groups_outside(groups: Any, n_rows: int, column: Any) -> RowGroups | None:
+    """Return the groups of rows outside memory, with their parents if there are any."""
+    found = None if groups is None else read_kin(groups, n_rows, np.arange(n_rows), column)
+    check_few_groups(found)
+    return found
+
+
 def _of_chunks(
     estimator: Any, table: ChunkedTable, known: Scaling | None, groups: Any = None
 ) -> TrainingData:
     """Prepare a table that is read in chunks; all its columns are gaussian."""
     from sticktree.data.sources.prepared import PreparedTable, measure_table
 
-    table, groups, column = take_column(table, groups)
-    found = None
-    if groups is not None:
-        found = read_groups(groups, table.n_rows, np.arange(table.n_rows), column)
-    check_few_groups(found)
+    table, groups, column = take_columns(table, groups)
+    found = _groups_outside(groups, table.n_rows, column)
     table.check_numbers()
     n_threads = Workers.of(estimator.n_chains, estimator.n_jobs).n_threads
     scaling = _scaling_outside(
@@ -299,6 +305,9 @@ def chunkwise(method: Method) -> Method:
             X, taken, _ = take_column(X, column)  # noqa: N806
             if "groups" in signature(method).parameters:
                 options = {"groups": taken} | options
+        above = None if known is None else known.parent_column
+        if above is not None and above in (getattr(X, "names", None) or ()):
+            X, _, _ = take_column(X, above)  # noqa: N806
         names = getattr(X, "names", None)
         if not hasattr(self, "feature_names_in_"):
             names = None

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sticktree.engine.own.kinds import LIKELIHOODS
+from sticktree.engine.points import used_sticks
 from sticktree.model import Column, Model
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -69,6 +70,10 @@ OF_PARENTS = {  # logs, of which `check_sticks` looks at those that are used
     "theta": Entry(("nodes", "levels", "parents"), "any"),
     "theta_rest": Entry(("nodes", "levels", "parents"), "any"),
 }
+PARENTS_OF_DRAWS = {  # those that are used, and no others
+    "theta": Entry(("edges", "parents"), "any", bytes=4),
+    "theta_rest": Entry(("points", "parents"), "any", bytes=4),
+}
 DRAW = {
     # shared noise
     "scales": Entry(("levels and root",), "positive"),
@@ -85,7 +90,7 @@ DRAW = {
     "group_concentration": Entry((), "positive"),
     **STICKS,
     "kinship": Entry((), "positive"),
-    **{name: entry._replace(bytes=4) for name, entry in OF_PARENTS.items()},
+    **PARENTS_OF_DRAWS,
 }
 """The parameters of draws."""
 
@@ -218,12 +223,11 @@ def check_law(name: str, array: npt.NDArray[Any], table: Mapping[str, Entry]) ->
 def check_sticks(arrays: Arrays, top: npt.NDArray[Any], level: npt.NDArray[Any]) -> None:
     """Raise unless the sticks of nodes are shares; logarithms are taken of them.
 
-    ``top`` is the level of the node above, −1 of the root. Entries of other levels are of no use.
+    ``top`` is the level of the node above, −1 of the root. Entries of other levels are of no use,
+    and draws have none of those of parents.
     """
-    at = np.arange(arrays["stick"].shape[1])
-    top, level = top[:, None], level[:, None]
-    used = {"stick": (at >= top) & (at < level), "rest": (at > top) & (at <= level)}
-    used["stick"] &= top >= 0
+    both = used_sticks(top, level, arrays["stick"].shape[1])
+    used = dict(zip(("stick", "rest"), both, strict=True))
     for name, where in used.items():
         least = arrays[name].min(initial=1.0, where=where)
         most = arrays[name].max(initial=0.0, where=where)
@@ -231,7 +235,7 @@ def check_sticks(arrays: Arrays, top: npt.NDArray[Any], level: npt.NDArray[Any])
             raise ValueError(f"{name} has entries from {least} to {most}, which must be shares")
     for name, where in (("theta", used["stick"]), ("theta_rest", used["rest"])):
         if name in arrays:
-            logs = arrays[name][where]
+            logs = arrays[name] if arrays[name].ndim == 2 else arrays[name][where]
             if not (np.isfinite(logs).all() and (logs < 1e-6).all()):
                 raise ValueError(f"{name} has entries that are not logs of shares")
 

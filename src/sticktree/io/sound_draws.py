@@ -44,8 +44,8 @@ class Outline(NamedTuple):
         Their parameters.
     shapes : dict
         By name, the shape of a parameter: that of all draws, or an array with a row for each.
-    n_data, n_nodes, n_leaves, deepest : integer arrays
-        Rows, nodes, leaves and the last level of each draw.
+    n_data, n_nodes, n_leaves, n_edges, deepest : integer arrays
+        Rows, nodes, leaves, steps from level to level and the last level of each draw.
     each_level, branching : bool
         Whether every node is one level below its parent, and whether all but the root and the
         leaves have several children.
@@ -59,6 +59,7 @@ class Outline(NamedTuple):
     n_data: Integers
     n_nodes: Integers
     n_leaves: Integers
+    n_edges: Integers
     deepest: Integers
     each_level: bool
     branching: bool
@@ -128,6 +129,7 @@ def _checked_trees(arrays: Arrays, sizes: Integers) -> _Trees:
     outline = {
         "n_nodes": sizes,
         "n_leaves": np.add.reduceat(at_end, first, dtype=np.int64),
+        "n_edges": np.add.reduceat(level - level[above], first),
         "deepest": deepest,
         "each_level": bool(step.max() == 1),
         "branching": not (number == 1).any(),
@@ -258,13 +260,15 @@ def _check_sticks(arrays: Arrays, shapes: dict[str, Shapes], trees: _Trees) -> N
     sticks: dict[str, npt.NDArray[Any]] = {
         name: arrays[f"{VALUES}{name}"].reshape(-1, deepest) for name in ("stick", "rest")
     }
-    for name in ("theta", "theta_rest"):  # if groups have parents
+    n_points = points_above_leaves(trees.outline["n_edges"], trees.outline["n_leaves"])
+    of_parents = {"theta": trees.outline["n_edges"], "theta_rest": n_points}
+    for name, size in of_parents.items():
         if name not in shapes:
             continue
         width = _last_of(shapes[name])
-        right = width > 0 and _have(shapes[name], (sizes, deepest, width))
+        right = width > 0 and _have(shapes[name], (size, width))
         _needed(right, f"{name} has other shapes")
-        sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, deepest, width)
+        sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, width)
     top = trees.level[trees.above]
     top[trees.first] = -1
     check_sticks(sticks, top, trees.level)
@@ -363,6 +367,8 @@ def _check_shapes(outline: Outline, sizes: Sizes) -> None:
         "leaves": outline.n_leaves,
         "inner": outline.n_nodes - outline.n_leaves,
         "nodes": outline.n_nodes,
+        "edges": outline.n_edges,
+        "points": points_above_leaves(outline.n_edges, outline.n_leaves),
     }
     for name, shapes in outline.shapes.items():
         axes = DRAW[name].axes if name in DRAW else None
@@ -377,6 +383,11 @@ def _check_shapes(outline: Outline, sizes: Sizes) -> None:
         if not _have(shapes, expected):
             one = list(shapes) if isinstance(shapes, tuple) else shapes[0].tolist()
             raise ValueError(f"{name} must have the axes {', '.join(axes)}, got {one}")
+
+
+def points_above_leaves(n_edges: Integers, n_leaves: Integers) -> Integers:
+    """Return how many points trees have above the last level, on which all leaves are."""
+    return n_edges + 1 - n_leaves
 
 
 def _integers(arrays: Arrays, name: str, ndim: int = 1) -> Integers:

@@ -286,7 +286,7 @@ class ZarrTable(ChunkedTable):
 def open_table(
     source: str | os.PathLike[str] | npt.NDArray[Any] | ChunkedTable,
     columns: Sequence[str | int] | None = None,
-    groups: str | None = None,
+    groups: str | Sequence[str] | None = None,
 ) -> ChunkedTable:
     """Open a table of numbers without reading it.
 
@@ -298,9 +298,10 @@ def open_table(
         of zarr; or an array, such as one from ``numpy.load(path, mmap_mode="r")``.
     columns : sequence of str or int, optional
         Names or positions of the columns to read, all by default.
-    groups : str, optional
-        The name of a column that has groups of rows, and may hold text: one of the table, to be
-        named again in ``fit(table, groups=…)``.
+    groups : str or sequence of str, optional
+        The name of a column that has groups of rows, and may hold text, or names of two, if the
+        groups' parents are in another: columns of the table, to be named again in
+        ``fit(table, groups=…, parents=…)``.
 
     Returns
     -------
@@ -321,15 +322,14 @@ def open_table(
     [(0, 2), (2, 2), (4, 1)]
     """
     table = open_unchecked(source)
+    of_groups = [groups] if isinstance(groups, str) else list(groups or ())
     if columns is not None:
-        wanted = [_position(table, column) for column in columns]
-        if groups is not None and _position(table, groups) not in wanted:
-            wanted.append(_position(table, groups))
-        table = table.select(wanted)
+        wanted = [_position(table, column) for column in (*columns, *of_groups)]
+        table = table.select(list(dict.fromkeys(wanted)))
     numbers = table
-    if groups is not None:
-        other = _position(table, groups)
-        numbers = table.select([k for k in range(table.n_columns) if k != other])
+    if of_groups:
+        others = {_position(table, name) for name in of_groups}
+        numbers = table.select([k for k in range(table.n_columns) if k not in others])
     numbers.check_numbers()
     return table
 

@@ -13,6 +13,7 @@ from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.grouped import share_out
 from sticktree.engine.bulk.halves import NO_SHARES_OF_HALVES, Units, gain_grid
 from sticktree.engine.bulk.laws import Density, Leaf
+from sticktree.engine.bulk.parented import share_out_kin
 from sticktree.engine.bulk.partition import Picked
 from sticktree.engine.bulk.philox import mix
 from sticktree.engine.bulk.proposals import (
@@ -29,6 +30,7 @@ from sticktree.engine.bulk.state import ChainState
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
 from sticktree.engine.chain import Effort, SweepInfo, apply_moves
 from sticktree.engine.common.links import Index
+from sticktree.engine.numbering import groups_of_some
 from sticktree.model import Groups, Model
 
 MOST_PAIRS = 64  # that may split or merge in a sweep
@@ -189,12 +191,11 @@ class BulkChain(ChainState):
         self.salt = self._word()
 
     def _first_model(self, some: Picked) -> Model:
-        """Return the model of some rows: groups without any there are left out."""
+        """Return the model of some rows: groups without any there have no numbers."""
         groups = self.model.groups
         if groups is None:
             return self.model
-        of_row = np.unique(some.group, return_inverse=True)[1].astype(np.int32)
-        return replace(self.model, groups=replace(groups, of_row=of_row))
+        return replace(self.model, groups=groups_of_some(groups, some.group)[0])
 
     def _measure(self, rows: Rows) -> None:
         """Set up what depends on the number and the size of the rows."""
@@ -247,8 +248,9 @@ class BulkChain(ChainState):
         merging = chosen.merging
         proposal = self._propose(picked, y, chosen, leaf, above)
         units, log_ratio = self._units(chosen, proposal), proposal.log_ratio
+        of_parents = np.empty((merging.size, 0, 2))
         if self.grouped:
-            units, of_groups = self._share_out(chosen, proposal, units)
+            units, of_parents, of_groups = self._share_out(chosen, proposal, units)
             log_ratio = log_ratio + of_groups
         halved = self.rows.halve(units)
         log_ratio = log_ratio + gain_grid(self.rows.extent.n).value(halved.gain)
@@ -263,7 +265,7 @@ class BulkChain(ChainState):
         threshold[proposal.bound] = np.inf
         two = self._decide(merging, threshold, places[chosen.a], n_siblings[chosen.a])
         of_halves = self._sums(halved.tally, halved.lost)
-        self._rearrange(chosen, two, empty, proposal.share, halved.tally, of_halves)
+        self._rearrange(chosen, two, empty, proposal.share, of_parents, halved.tally, of_halves)
         return int((two != merging).sum()), merging.size
 
     def _propose(
@@ -308,15 +310,21 @@ class BulkChain(ChainState):
 
     def _share_out(
         self, chosen: Chosen, proposal: Proposal, units: Units
-    ) -> tuple[Units, FloatArray]:
-        """Return units with shares of groups, and log p/q of these."""
+    ) -> tuple[Units, FloatArray, FloatArray]:
+        """Return units with shares of groups, log shares of parents, and log p/q of all these."""
         a, b, merging = chosen.a, chosen.b, chosen.merging
         sticks = self._sticks(a, b, merging, proposal.share)
         leaning = gain_grid(self.rows.extent.n).value(self.rows.lean(units))
         seated = np.stack([self.seated[a], self.seated[b]], axis=2)
-        gamma = float(self.state.gamma[0])
-        shares, log_ratio = share_out(gamma, sticks, merging, leaning, seated, self.rng)
-        return units._replace(share=np.ascontiguousarray(shares)), log_ratio
+        of_parents = np.empty((a.size, 0, 2))
+        if self.related:
+            kin = self._kin_sticks(a, b, merging)
+            found = share_out_kin(kin, sticks, merging, leaning, seated, self.rng)
+            shares, of_parents, log_ratio = found
+        else:
+            gamma = float(self.state.gamma[0])
+            shares, log_ratio = share_out(gamma, sticks, merging, leaning, seated, self.rng)
+        return units._replace(share=np.ascontiguousarray(shares)), of_parents, log_ratio
 
     def _units(self, chosen: Chosen, proposal: Proposal) -> Units:
         """Return the units as rows see them."""
@@ -362,10 +370,14 @@ class BulkChain(ChainState):
         two: npt.NDArray[np.bool_],
         empty: npt.NDArray[np.bool_],
         share: FloatArray,
+        of_parents: FloatArray,
         halves: Tally,
         of_halves: Sums,
     ) -> None:
-        """Give each unit the form that was decided on, and its leaves their sums."""
+        """Give each unit the form that was decided on, and its leaves their sums.
+
+        ``share`` is that of the first half; those of parents are logs, (U, P, 2).
+        """
         a, b, merging = chosen.a, chosen.b, chosen.merging
         self._make_room(self.leaves.size + int((two & ~merging).sum()))
         keep = np.ones(self.leaves.size, dtype=bool)
@@ -378,7 +390,7 @@ class BulkChain(ChainState):
                 if merging[u]:
                     second = int(self.leaves[b[u]])
                 else:
-                    second = self._parted(int(self.leaves[a[u]]), float(share[u]))
+                    second = self._parted(int(self.leaves[a[u]]), float(share[u]), of_parents[u])
                 self.of_leaf[[a[u], b[u]]] = -1 - u
                 self.of_half[2 * u : 2 * u + 2] = self.leaves[a[u]], second
                 known = (a[u], b[u]) if merging[u] else (a[u],)

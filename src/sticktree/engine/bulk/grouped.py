@@ -13,6 +13,10 @@ r_j ~ Beta(γsb, γs(1 − b)). With the labels of all rows summed out,
 
 The r_j of a unit that may split are drawn from what its rows tell of them (`leanings`), or at times
 from their prior; those of two leaves are drawn given these.
+
+Sticks of groups that are parents are kept (`sticktree.engine.common.parents`), and drawn anew for
+every pass, elder ones first. Groups of rows that are parents themselves go by them, and those of
+others are drawn as above, with γ(κθ_p + (1 − κ)β) in the place of γβ.
 """
 
 from __future__ import annotations
@@ -26,9 +30,11 @@ from scipy.special import betaln
 
 from sticktree.checks import FloatArray
 from sticktree.engine.common.groups import GroupedState
+from sticktree.engine.common.kin import draw_kin_sticks, draw_kin_tables
 from sticktree.engine.common.links import ALIVE, ROOT, Index
+from sticktree.engine.common.parents import has_parents, is_direct, pull
 from sticktree.engine.common.random import RandomState, log_gamma_number
-from sticktree.jit import jit, linked
+from sticktree.jit import inlined, jit, linked
 from sticktree.tree.arrays import NULL
 
 Flags = npt.NDArray[np.bool_]
@@ -43,6 +49,50 @@ def _log_sum(first: float, second: float) -> float:
 
 
 @jit
+def draw_parents(state: GroupedState, rng: RandomState) -> None:
+    """Draw the sticks of all parents anew, given those of all and the rows of each group."""
+    draw_kin_sticks(state, draw_kin_tables(state, rng), rng)
+
+
+@inlined
+def _taken(state: GroupedState, node: int, level: int, j: int) -> float:
+    """Return the shape of the stick of a node in group j, at the point of a level."""
+    if has_parents(state):
+        own = 0.0
+        if state.above[j] != NULL:
+            own = state.theta[node, level, state.above[j]]
+        shape = pull(state, j, state.stick[node, level], own) + state.seated[node, j]
+    else:
+        shape = state.gamma[0] * state.stick[node, level] + state.seated[node, j]
+    return max(shape, LEAST)
+
+
+@inlined
+def _left(state: GroupedState, node: int, level: int, j: int) -> float:
+    """Return the shape of what is left at a point in group j."""
+    if has_parents(state):
+        own = 0.0
+        if state.above[j] != NULL:
+            own = state.theta_rest[node, level, state.above[j]]
+        shape = pull(state, j, state.rest[node, level], own)
+    else:
+        shape = state.gamma[0] * state.rest[node, level]
+    return max(shape, LEAST)
+
+
+@linked
+def _follow(state: GroupedState, node: int, j: int, path: FloatArray) -> None:
+    """Fill in the log weights of the children of a node in a group whose own sticks are kept."""
+    level, p = state.nodes[node].level, state.above[j]
+    child = state.nodes[node].first_child
+    while child != NULL:
+        path[child, j] = path[node, j]
+        for at in range(level, state.nodes[child].level):
+            path[child, j] += state.theta[child, at, p]
+        child = state.nodes[child].next_sibling
+
+
+@jit
 def draw_group_weights(
     state: GroupedState, leaves: Index, path: FloatArray, rng: RandomState
 ) -> FloatArray:
@@ -50,7 +100,7 @@ def draw_group_weights(
 
     ``path`` is room for all nodes and groups. Sticks of groups and shared ones are at every point.
     """
-    gamma, n_groups = state.gamma[0], path.shape[1]
+    n_groups = path.shape[1]
     path[ROOT] = 0.0
     for k in range(state.sizes[ALIVE]):
         node = state.order[k]
@@ -58,20 +108,21 @@ def draw_group_weights(
             continue
         level = state.nodes[node].level
         for j in range(n_groups):
-            log_total = log_gamma_number(rng, max(gamma * state.rest[node, level], LEAST))
+            if is_direct(state, j):
+                _follow(state, node, j, path)
+                continue
+            log_total = log_gamma_number(rng, _left(state, node, level, j))
             child = state.nodes[node].first_child
             while child != NULL:
-                shape = max(gamma * state.stick[child, level] + state.seated[child, j], LEAST)
-                path[child, j] = log_gamma_number(rng, shape)
+                path[child, j] = log_gamma_number(rng, _taken(state, child, level, j))
                 log_total = _log_sum(log_total, path[child, j])
                 child = state.nodes[child].next_sibling
             child = state.nodes[node].first_child
             while child != NULL:
                 path[child, j] += path[node, j] - log_total
                 for at in range(level + 1, state.nodes[child].level):
-                    shape = max(gamma * state.stick[child, at] + state.seated[child, j], LEAST)
-                    on = log_gamma_number(rng, shape)
-                    off = log_gamma_number(rng, max(gamma * state.rest[child, at], LEAST))
+                    on = log_gamma_number(rng, _taken(state, child, at, j))
+                    off = log_gamma_number(rng, _left(state, child, at, j))
                     path[child, j] += on - _log_sum(on, off)
                 child = state.nodes[child].next_sibling
     out = np.empty((leaves.size, n_groups))
@@ -107,19 +158,41 @@ def share_out(
     that may merge, both (U, J, 2). There q is the law from which a split would draw.
     """
     prior = gamma * np.maximum(np.stack([sticks.first, sticks.second], axis=1), LEAST)[:, None, :]
+    logs, ratio = draw_shares(prior, merging, leaning, seated, rng)
+    return logs, np.asarray(ratio.sum(axis=1))
+
+
+def draw_shares(
+    prior: FloatArray,
+    merging: Flags,
+    leaning: FloatArray,
+    seated: npt.NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Draw shares given the parameters of their prior, (U, J, 2) or (U, 1, 2); see `share_out`.
+
+    The second is log p(r)/q(r) of each, (U, J).
+    """
     told = np.maximum(leaning, 0.0)
     broad = BROAD / (1.0 + told.sum(axis=2))
     drawn = np.where((rng.random(broad.shape) < broad)[:, :, None], 0.0, told)
     more = np.where(merging[:, None, None], seated, drawn)
     logs = _log_gammas(prior + more, rng)
     logs -= np.logaddexp(logs[..., 0], logs[..., 1])[..., None]
+    return logs, log_over_proposal(prior, leaning, logs)
+
+
+def log_over_proposal(prior: FloatArray, leaning: FloatArray, logs: FloatArray) -> FloatArray:
+    """Return log p(r)/q(r) of shares whose logs are given, (U, J)."""
+    told = np.maximum(leaning, 0.0)
+    broad = BROAD / (1.0 + told.sum(axis=2))
     # q is a mixture of the prior and what is told; this is log of the second over the first.
     a, b = prior[..., 0], prior[..., 1]
     over = np.where(told > 0.0, told * logs, 0.0).sum(axis=2)
     over += betaln(a, b) - betaln(a + told[..., 0], b + told[..., 1])
     ratio = -np.logaddexp(np.log1p(-broad) + over, np.log(broad))
     ratio[told.sum(axis=2) == 0.0] = 0.0  # then both are the prior
-    return logs, np.asarray(ratio.sum(axis=1))
+    return np.asarray(ratio)
 
 
 def _log_gammas(shape: FloatArray, rng: np.random.Generator) -> FloatArray:

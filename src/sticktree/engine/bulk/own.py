@@ -133,11 +133,11 @@ class OwnBulkChain(OwnNoise, BulkChain):
         if n_leaves < (old.nodes.size - SPARE) // (self.model.depth + 1) - 1:
             return
         new, made = self._new_state(2 * n_leaves), int(old.sizes[MADE])
-        of_groups = ("seated", "stick", "rest")
+        of_groups = ("seated", "stick", "rest", "theta", "theta_rest")
         of_nodes = ("nodes", "order", "coordinates", "entries", "leaves", "twigs", "place")
         for name in of_nodes + of_groups:
             getattr(new, name)[:made] = getattr(old, name)[:made]
-        for name in ("sizes", "levels", "scalars", "variance", "hyper", "psi", "gamma"):
+        for name in ("sizes", "levels", "scalars", "variance", "hyper", "psi", "gamma", "kappa"):
             getattr(new, name)[...] = getattr(old, name)
         self.state = new
 

@@ -72,6 +72,7 @@ class SharedBulkChain(SharedNoise, BulkChain):
             0.0,
             model.noise,
             group=None if model.groups is None else model.groups.of_row,
+            line=None if model.groups is None else model.groups.line,
         )
         return replace(
             state,
@@ -144,13 +145,13 @@ class SharedBulkChain(SharedNoise, BulkChain):
         if n_leaves < old.leaves.size:
             return
         new = self._new_state(2 * n_leaves)
-        of_groups = ("seated", "stick", "rest")
+        of_groups = ("seated", "stick", "rest", "theta", "theta_rest")
         of_nodes = ("nodes", "order", "total", "weighted", "mean", "lost")
         for name in (*of_nodes, "leaves", "narrow", *of_groups):
             mine, its = getattr(new, name), getattr(old, name)
             mine[: len(its)] = its
         new.centre[:, : old.centre.shape[1]] = old.centre
-        for name in ("sizes", "levels", "scalars", "gamma"):
+        for name in ("sizes", "levels", "scalars", "gamma", "kappa"):
             getattr(new, name)[:] = getattr(old, name)
         self.state = new
 

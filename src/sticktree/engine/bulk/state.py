@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.components import NO_SHARES, Components
-from sticktree.engine.bulk.grouped import Sticks, draw_group_weights
+from sticktree.engine.bulk.grouped import Sticks, draw_group_weights, draw_parents
 from sticktree.engine.bulk.laws import Density, Leaf, LeafLaw
+from sticktree.engine.bulk.parented import KinSticks
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.sums import Flags, Grid, Sums, Tally
 from sticktree.engine.chain import ChainLike, Move
@@ -21,6 +22,7 @@ from sticktree.engine.common.links import ALIVE, DISCOUNT, Index
 from sticktree.engine.common.parents import LEAST
 from sticktree.engine.common.sampler import Sampler, Snapshot
 from sticktree.engine.draw import Draw, tracked_pairs
+from sticktree.engine.numbering import groups_of_some
 from sticktree.engine.shared.trunk import draw_weights
 from sticktree.model import Model
 from sticktree.tree import Tree
@@ -163,11 +165,17 @@ class ChainState(Sampler):
     def _take_groups(self, chain: Any, index: Index, group: IntArray | None) -> None:
         """Take the sticks of another chain over; its row i is in leaf ``index[i]``."""
         self.seated = np.zeros((self.leaves.size, self.n_groups), dtype=np.int64)
-        if group is not None and self.grouped:
+        groups = self.model.groups
+        if group is not None and groups is not None:
             old, order = chain.state, chain.state.order[: chain.state.sizes[ALIVE]]
             for name in ("stick", "rest"):
                 getattr(self.state, name)[: order.size] = getattr(old, name)[order]
             self.state.gamma[:] = old.gamma
+            if self.related:
+                place = groups_of_some(groups, group)[1]
+                for name in ("theta", "theta_rest"):
+                    getattr(self.state, name)[: order.size] = getattr(old, name)[order][..., place]
+                self.state.kappa[:] = old.kappa
             np.add.at(self.seated, (index, group), 1)
 
     def _seat_leaves(self) -> None:
@@ -179,6 +187,8 @@ class ChainState(Sampler):
         """Draw the log weight of every leaf, (K,), or in each group, (K, J)."""
         size = self.state.nodes.size
         if self.grouped:
+            if self.related:
+                draw_parents(self.state, self.words)
             path = np.empty((size, self.n_groups))
             return draw_group_weights(self.state, self.leaves, path, self.words)
         return draw_weights(self.state, self.leaves, np.empty(size), self.words)
@@ -200,13 +210,24 @@ class ChainState(Sampler):
             rest.reshape(-1),
         )
 
-    def _parted(self, leaf: int, share: float) -> int:
-        """Return a new leaf beside a leaf, which keeps a share of its stick."""
+    def _kin_sticks(self, a: Places, b: Places, merging: Flags) -> KinSticks:
+        """Return the sticks of parents in units."""
+        first, second = (self.state.theta[self.leaves[k], self.model.depth - 1] for k in (a, b))
+        return KinSticks.of(self.state, first, second, merging)
+
+    def _parted(self, leaf: int, share: float, of_parents: FloatArray) -> int:
+        """Return a new leaf beside a leaf, which keeps shares of its sticks.
+
+        Those of parents are logs, (P, 2).
+        """
         new, level = self._split(leaf), self.model.depth - 1
         if self.grouped:
             whole = self.state.stick[leaf, level]
             self.state.stick[leaf, level] = max(share * whole, LEAST)
             self.state.stick[new, level] = max((1.0 - share) * whole, LEAST)
+            own = self.state.theta[leaf, level].copy()
+            self.state.theta[leaf, level] = own + of_parents[:, 0]
+            self.state.theta[new, level] = own + of_parents[:, 1]
         return new
 
     def _joined(self, leaf: int, other: int) -> None:
@@ -216,9 +237,11 @@ class ChainState(Sampler):
             return
         state, level = self.state, self.model.depth - 1
         stick = state.stick[leaf, level] + state.stick[other, level]
-        rest = state.rest[self._above(leaf)]
+        theta = np.logaddexp(state.theta[leaf, level], state.theta[other, level])
+        rest, theta_rest = (x[self._above(leaf)].copy() for x in (state.rest, state.theta_rest))
         self._merge(leaf, other)
         state.stick[leaf, level], state.rest[self._above(leaf)] = stick, rest
+        state.theta[leaf, level], state.theta_rest[self._above(leaf)] = theta, theta_rest
 
     # ---- What others see of a chain --------------------------------------------------------------
 
@@ -242,7 +265,9 @@ class ChainState(Sampler):
             parent=np.maximum(parent, 0).astype(small),
             level=level.astype(np.min_scalar_type(self.model.depth)),
             parameters=self.parameters() | self.group_parameters() | self._summed(number),
-            traced=self.traced + ("group_concentration",) * self.grouped,
+            traced=self.traced
+            + ("group_concentration",) * self.grouped
+            + ("kinship",) * self.related,
             concentration=self.concentration,
             discount=self.discount,
             log_joint=self.log_joint(),

@@ -21,6 +21,7 @@ from sticktree.engine.common.priors import log_beta, log_gamma
 from sticktree.engine.common.random import RandomState
 from sticktree.engine.common.seating import log_tree_probability
 from sticktree.engine.draw import Draw
+from sticktree.engine.points import used_sticks
 from sticktree.model import Model
 from sticktree.tree import NULL, Tree
 
@@ -71,7 +72,10 @@ class Sampler:
         return (*OF_GROUPS, *OF_PARENTS) if self.related else OF_GROUPS
 
     def group_parameters(self) -> dict[str, npt.NDArray[Any]]:
-        """Return copies of γ and of the shared sticks, if the rows belong to groups."""
+        """Return copies of γ and of the shared sticks, if the rows belong to groups.
+
+        Sticks of parents are those of points only; see `whole_parameters`.
+        """
         if not self.grouped:
             return {}
         order = self.state.order[: self.state.sizes[ALIVE]]
@@ -81,11 +85,16 @@ class Sampler:
             "rest": self.state.rest[order],
         }
         if self.related:
-            found |= {  # logs of shares, and many of them: single precision will do
-                "kinship": np.asarray(self.state.kappa[0]),
-                "theta": np.maximum(self.state.theta[order], NOTHING).astype(np.float32),
-                "theta_rest": np.maximum(self.state.theta_rest[order], NOTHING).astype(np.float32),
-            }
+            nodes = self.state.nodes
+            parent, level = nodes["parent"][order], nodes["level"]
+            top = np.where(parent == NULL, NULL, level[parent])
+            used = used_sticks(top, level[order], found["stick"].shape[1])
+            found["kinship"] = np.asarray(self.state.kappa[0])
+            for name, where in zip(("theta", "theta_rest"), used, strict=True):
+                node, at = np.nonzero(where)
+                # Logs of shares, and many of them: single precision will do.
+                logs = getattr(self.state, name)[order[node], at]
+                found[name] = np.maximum(logs, NOTHING).astype(np.float32)
         return found
 
     @property

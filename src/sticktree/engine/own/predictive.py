@@ -41,6 +41,7 @@ from sticktree.engine.own.state import (
     TOTAL,
     State,
 )
+from sticktree.engine.points import whole_parameters
 from sticktree.model import Model
 from sticktree.tree import Tree
 from sticktree.tree.arrays import NULL
@@ -77,7 +78,7 @@ def predictives(
             model.less_discount,
         )
         if model.groups is not None:
-            load_groups(state, draw.parameters, *model.groups.asked(group))
+            load_groups(state, whole_parameters(draw), *model.groups.asked(group))
         yield ColumnsPredictive(state, data, _seed(draw))
 
 
@@ -151,7 +152,7 @@ def _from_sums(
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         squares = np.einsum("kdd->kd", second).copy() if full else second
         if model.groups is not None:
-            load_groups(state, draw.parameters, group)
+            load_groups(state, whole_parameters(draw), *model.groups.asked(group))
         take_sums(state, leaves, n, seen, total, squares, second if full else np.empty((0, 0, 0)))
         yield ColumnsPredictive(state, np.empty((0, n_columns)), _seed(draw))
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.common.franchise import load_groups
 from sticktree.engine.common.links import DISCOUNT, FACTOR
+from sticktree.engine.points import whole_parameters
 from sticktree.engine.shared.factor import (
     coloured,
     inverse_of,
@@ -78,7 +79,7 @@ def predictives(
             model.less_discount,
         )
         if model.groups is not None:
-            load_groups(state, draw.parameters, *model.groups.asked(group))
+            load_groups(state, whole_parameters(draw), *model.groups.asked(group))
             settle(state)
         yield SharedPredictive(predictive_mixture(state), factor, state, missing)
 
@@ -132,6 +133,7 @@ def _from_sums(
         0.0,
         model.noise,
         group=None if groups is None else groups.of_row,
+        line=None if groups is None else groups.line,
     )
     lost = np.zeros(state.nodes.size)
     state = replace(state, data=none[0], leaf=none[1], group=state.group[:0], lost=lost)
@@ -148,7 +150,7 @@ def _from_sums(
         )
         leaves = np.flatnonzero(draw.level == model.depth).astype(np.int64)
         if groups is not None:
-            load_groups(state, draw.parameters, group)
+            load_groups(state, whole_parameters(draw), *groups.asked(group))
         total = whitened(draw.parameters["sums_total"], factor)
         n, seen = draw.parameters["sums_n"], draw.parameters["sums_seen"]
         take_sums(state, leaves, n, seen, np.ascontiguousarray(total))
