@@ -148,7 +148,8 @@ def test_groups_that_are_forgotten_go_with_the_next_batch(streamed):
     assert mixture.composition_.n_rows[:2].sum() <= 1
     assert np.isfinite(mixture.compare("a", "d").table[0]["p_greater"])
     quiet(mixture.partial_fit, BATCHES[2][0], groups=["e"] * 120, forget=0.5, **FEW)
-    assert set(mixture.composition_.groups) < {"a", "c", "d", "e"}
+    # Of a chain one row is kept, whatever the rate: its group goes on, if it is there still.
+    assert {"d", "e"} <= set(mixture.composition_.groups) <= {"a", "c", "d", "e"}
     assert {"d", "e"} <= set(mixture.composition_.groups)
     d = mixture.composition_.groups.index("d")
     assert 30 < mixture.composition_.n_rows[d] < 90
@@ -157,7 +158,7 @@ def test_groups_that_are_forgotten_go_with_the_next_batch(streamed):
 def test_a_stream_may_begin_with_one_group():
     mixture = DFPMixture(**CHOICES)
     x, groups = BATCHES[0]
-    mixture.partial_fit(x, groups=["a"] * 120)
+    quiet(mixture.partial_fit, x, groups=["a"] * 120)
     assert mixture.composition_.groups == ("a",)
     assert mixture.group_labels_.tolist() == [0]
     quiet(mixture.partial_fit, x, groups=groups, **FEW)

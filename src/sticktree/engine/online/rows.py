@@ -189,7 +189,11 @@ class OnlineRows(Rows):
             products, some = thinned_products(products, whole, kept), np.flatnonzero(kept.n)
             kept, joined, n = kept.at(some), joined[some], int(kept.n.sum())
         if between.drift:
+            # Alone, a block would be known too little of to stay: rows that took steps together
+            # are one block from then on.
             kept, products = moved(kept, products, joined, between.drift)
+            joined, into = np.unique(joined, return_inverse=True)
+            kept = kept.joined(into, joined.size)
         if between.groups is not None:
             kept = kept.in_groups(between.place, between.groups.number)
         next_number = old.next_number + new.n.size
