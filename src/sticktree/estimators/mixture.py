@@ -100,8 +100,7 @@ class DFPMixture(FittedMixture):
         noise as wide as the data is then as likely as noise far narrower, and columns that tell
         nothing of the tree cost nothing. (Leaves with their own noise learn how wide it is in any
         case.) The paper's rate 1 says that clusters are about as wide as all the data. "auto" is
-        (1.0, 0.01), or (1.0, None) where there are more than eight columns and less than ten rows
-        to each.
+        (1.0, 0.01) for up to eight columns, and (1.0, None) for more.
     scale_prior : "auto" or (float, float), default="auto"
         Shape and rate of the Gamma prior of each level's inverse scale. It is in units of the
         noise. The rate says how much wider than the noise the steps between levels are. "auto" is
