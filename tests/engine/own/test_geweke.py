@@ -16,7 +16,7 @@ from tests.engine.own.test_twin import model_of
 from tests.support.own import engine, twin
 from tests.support.statistics import assert_same_mean
 
-N_DATA, N_SWEEPS, N_DRAWS = 4, 1_600, 1_000
+N_DATA, N_SWEEPS, N_DRAWS = 4, 3_000, 1_200
 MIXED = ("gaussian", "categorical", "poisson", "negative_binomial")
 
 
