@@ -287,3 +287,10 @@ def test_shares_of_clusters_without_rows_in_the_batch_are_unseen(streamed):
     np.testing.assert_allclose(found.shares.sum(axis=2), 1.0)
     assert found.unseen[1] > 0.5  # of "b", of which nine tenths are elsewhere
     np.testing.assert_allclose(1.0 - found.unseen[1:], before[1:], atol=0.15)
+
+
+def test_numbers_of_threads_are_looked_at_before_a_batch():
+    mixture = DFPMixture(**CHOICES | {"n_warmup": 5, "n_draws": 5})
+    quiet(mixture.partial_fit, BATCHES[0][0])
+    mixture.n_jobs = [2]
+    assert_rejected(lambda: mixture.partial_fit(BATCHES[1][0]), "n_jobs")

@@ -31,7 +31,7 @@ from sticktree.fit import Fit
 from sticktree.inference.compiling import compile_for_stream
 from sticktree.inference.drift import Batch, DriftWarning, Stream, score_batch
 from sticktree.inference.packing import pack_chain, unpack_chain
-from sticktree.inference.parameters import check_level, draws_depend_on
+from sticktree.inference.parameters import PARAMETERS, check_level, draws_depend_on
 from sticktree.inference.runner import Run, Schedule, Workers, sample
 from sticktree.inference.showing import watching
 from sticktree.model import Model
@@ -69,7 +69,8 @@ def with_batch(
         check_integer("n_draws", n_draws, minimum=1),
         check_integer("thin", estimator.thin, minimum=1),
     )
-    workers = Workers.of(len(last.sampled.runs), estimator.n_jobs)
+    n_jobs = PARAMETERS["n_jobs"].check(estimator.n_jobs)
+    workers = Workers.of(len(last.sampled.runs), n_jobs)
     _check_stream(estimator, last)
     if drift and last.model.leaf_noise == "own":
         raise ParameterError(
