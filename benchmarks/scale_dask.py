@@ -178,7 +178,7 @@ def _passes(client: Any, parts: int, rounds: int) -> tuple[float, float, float]:
     session = Session(client)
     keys = [session.key("row", 0, k) for k in range(parts)]
     futures = session.submit(dict.fromkeys(keys, (partition, np.zeros((1, 1)), 0)), keys)
-    placement = DaskPlacement(futures, session, Extent(parts, 0.0, 1, False))
+    placement = DaskPlacement(futures, session, Extent(parts, 0.0, (0,)))
 
     def once() -> None:
         placement.map_reduce(NOTHING, 0, sum)

@@ -37,7 +37,8 @@ class Column:
     n_categories : int
         How many categories it has, if categorical.
     floor : float
-        The least variance of a leaf, if Gaussian.
+        What rounding adds to its variance, if Gaussian: u²/12 for values in units of u. No leaf
+        with noise of its own has less.
     trials : int
         The position of the column that has its numbers of trials, if binomial; else NULL.
     """
@@ -225,6 +226,12 @@ class Model:
         for it: it cannot be told from the noise.
         """
         return 2.0 if self.private_step and self.scales == "shared" else 1.0
+
+    @cached_property
+    def floors(self) -> FloatArray | None:
+        """The variance that rounding adds to each column, None if it adds nothing to any."""
+        floors = np.array([column.floor for column in self.columns or ()])
+        return floors if floors.any() else None
 
     def of_sums(self) -> Model:
         """Return the model of a state that has sums of rows and no rows."""

@@ -79,8 +79,9 @@ class DFPMixture(FittedMixture):
         an array, and inferred from the types of a data frame, with a warning that says how.
     resolution : "auto", float or array, default="auto"
         How finely each column was measured: no cluster is narrower. It is in the user's units.
-        Without it a leaf with noise of its own would put a spike on every repeated value. "auto" is
-        the smallest gap between distinct values where values repeat, else 0.
+        Without it noise would put a spike on repeated values: that of a leaf on every one of them,
+        that of all leaves on a column that is nearly always the same. "auto" is the smallest gap
+        between distinct values where values repeat, else 0.
     factors : "auto", int or None, default="auto"
         Scores that stand for many columns, the rest of which is noise. Where rows are few for the
         columns, clusters are sought among the scores of some factors, which are estimated first

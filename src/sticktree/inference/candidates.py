@@ -26,7 +26,7 @@ FEW_COLUMNS, ROWS_OF_COLUMN = 8, 10
 # leaves of nothing but noise.
 RATE_OF_SCALES, LARGEST_RATE = 20.0, 10.0
 RATE_OF_NOISE = 0.01  # of the prior of its precision, where columns are few
-FINEST = 1e-3  # resolution, in standardised units, of columns with a full covariance
+FINEST = 1e-3  # resolution, in standardised units, where each leaf has a full covariance
 DEPTH = 4  # if none is asked for, and the data do not choose
 # The data choose between one level and this depth, if none is asked for. Depths between the two
 # gain at most 0.002 nats a row on eleven sets. With shared noise deeper trees may pay: on 24 drugs,
@@ -149,7 +149,7 @@ class Candidates:
         enough_rows: bool,
     ) -> Model:
         steps = self.steps[depth]
-        if covariance_type == "full":
+        if leaf_noise == "own" and covariance_type == "full":
             # Columns that add up to another one would make every leaf flat.
             columns = tuple(replace(c, floor=max(c.floor, FINEST**2 / 12.0)) for c in columns)
         # A fixed rate makes each column that tells nothing of the tree cost several nats: of more
@@ -165,7 +165,7 @@ class Candidates:
             private_step=steps.private_step,
             covariance_type=covariance_type,
             leaf_noise=leaf_noise,
-            columns=columns if leaf_noise == "own" else None,
+            columns=columns,
         )
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from sticktree import Tree
-from sticktree.engine.own.state import PHI
+from sticktree.engine.own.state import BASE, CENTRE, PHI
 from tests.support.own import engine
 from tests.support.own.evidence import log_leaf_evidence
 from tests.support.own.setting import Setting, coordinates_of
@@ -107,6 +107,23 @@ def test_predictive_density_that_stops_early_is_below_what_was_asked(form, floor
             assert found == exact or max(found, exact) < least
             stopped += found != exact
     assert stopped
+
+
+@pytest.mark.parametrize(("floor", "spread"), [(0.0, 1.0), (0.3, 1.0), (0.3, 1e-7), (30.0, 1e-7)])
+def test_the_bound_of_a_leaf_is_its_density_at_the_centre(floor, spread):
+    # With a floor it must be that too: or next to no leaf would be ruled out by it.
+    _, data, state = leaf_state("diag", floor, spread, 0.0)
+    gaussian = [0, 3, 5]
+    rows = data[N // 2 :].copy()
+    state.data[N // 2 :, gaussian] = state.entries[1, gaussian, CENTRE]
+    peak = engine.predictive(state, 1, N // 2, -np.inf)
+    state.data[N // 2, gaussian] = rows[0, gaussian]
+    others = engine.predictive(state, 1, N // 2, -np.inf)
+    parts = state.entries[1, gaussian, BASE].sum()
+    assert state.nodes["base"][1] == pytest.approx(parts)
+    state.data[:, gaussian] = np.nan
+    assert peak - engine.predictive(state, 1, N // 2, -np.inf) == pytest.approx(parts)
+    assert others < peak
 
 
 @every_case

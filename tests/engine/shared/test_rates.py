@@ -10,7 +10,7 @@ from scipy import stats
 from sticktree.engine.common.sampler import tree_of
 from sticktree.engine.shared.chain import Chain
 from sticktree.engine.shared.noise import LEAST_RATE, gamma_above
-from sticktree.model import Model
+from sticktree.model import Column, Model
 from sticktree.processes import enumerate_trees
 from tests.engine.shared.test_moves import excess_of_stays
 from tests.support.statistics import assert_frequencies, assert_law
@@ -93,8 +93,12 @@ def log_evidence(quadratic, log_det, n_data, form, b):
     return value - 0.5 * dimension * log_det
 
 
-def posterior(trees, setting, form):
-    """Return the probabilities of trees, with b integrated out by quadrature on its logarithm."""
+def posterior(trees, setting, form, units=None):
+    """Return the probabilities of trees, with b integrated out by quadrature on its logarithm.
+
+    ``units`` are those that values were rounded to.
+    """
+    rounding = len(DATA) * np.diag(np.square(units if units is not None else [0.0, 0.0])) / 12.0
     grid = np.exp(np.linspace(np.log(LEAST_RATE), 5.0, 100))
     log_prior = stats.gamma.logpdf(grid, PRIOR[0], scale=1 / PRIOR[1]) + np.log(grid)
     if form == "spherical":
@@ -105,7 +109,7 @@ def posterior(trees, setting, form):
     logs = []
     for tree in trees:
         rows = setting.row_covariance(tree)
-        quadratic = DATA.T @ np.linalg.solve(rows, DATA)
+        quadratic = DATA.T @ np.linalg.solve(rows, DATA) + rounding
         evidence = log_evidence(quadratic, np.linalg.slogdet(rows)[1], len(DATA), form, b)
         logs.append(
             setting.law.log_prob(tree) + np.logaddexp.reduce((evidence + log_prior).ravel())
@@ -113,11 +117,14 @@ def posterior(trees, setting, form):
     return np.exp(logs - np.logaddexp.reduce(logs))
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_all_trees_of_four_rows_are_visited_as_quadrature_over_the_rates_says(form, twin):
-    chain = chain_of(form, scales="shared", concentration=1.0, discount=0.2)
+@pytest.mark.parametrize(
+    ("form", "units"), [*((form, None) for form in FORMS), ("diag", [2.0, 0.5]), ("full", [0.5, 2])]
+)
+def test_all_trees_of_four_rows_are_visited_as_quadrature_over_the_rates_says(form, units, twin):
+    columns = None if units is None else tuple(Column(floor=u**2 / 12.0) for u in units)
+    chain = chain_of(form, scales="shared", concentration=1.0, discount=0.2, columns=columns)
     trees = list(enumerate_trees(4, 2))
-    probabilities = posterior(trees, twin.setting_of(chain.state), form)
+    probabilities = posterior(trees, twin.setting_of(chain.state), form, units)
     census = twin.Census(trees)
     for sweep in range(4_500):
         chain.sweep()

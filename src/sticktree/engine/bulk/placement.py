@@ -31,10 +31,19 @@ class Extent(NamedTuple):
 
     n: int
     largest: float  # absolute entry
-    dimension: int
-    gaps: bool
+    missing: tuple[int, ...]  # entries of each column
     squashed: int = 0  # rows that have left memory, of which sums are kept
     n_groups: int = 0  # the largest number of a group and one more
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.missing)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether entries are missing."""
+        return any(self.missing)
 
     @property
     def present(self) -> int:
@@ -45,8 +54,8 @@ class Extent(NamedTuple):
     def of(cls, part: Partition) -> Extent:
         """Return the extent of a partition."""
         largest = max(np.abs(part.y).max(initial=0.0), np.nanmax(np.abs(part.gap_y), initial=0.0))
-        gaps, n_groups = bool(part.gap_row.size), part.n_groups
-        return cls(part.n_rows, float(largest), part.y.shape[1], gaps, n_groups=n_groups)
+        missing = tuple(np.isnan(part.gap_y).sum(axis=0).tolist())
+        return cls(part.n_rows, float(largest), missing, n_groups=part.n_groups)
 
     @classmethod
     def joined(cls, extents: list[Extent]) -> Extent:
@@ -54,8 +63,7 @@ class Extent(NamedTuple):
         return cls(
             sum(extent.n for extent in extents),
             max(extent.largest for extent in extents),
-            extents[0].dimension,
-            any(extent.gaps for extent in extents),
+            tuple(map(sum, zip(*(extent.missing for extent in extents), strict=True))),
             n_groups=max(extent.n_groups for extent in extents),
         )
 

@@ -100,6 +100,9 @@ class SharedBulkChain(SharedNoise, BulkChain):
             diagonal.copy() if self.model.covariance_type == "diag" else diagonal.sum(keepdims=True)
         )
 
+    def _n_seen(self) -> IntArray:
+        return self.n_data - np.array(self.rows.extent.missing)
+
     def _imputed_products(self, tally: Tally) -> None:
         if self.impute:
             self._products = self._whole_products + self._float_products(tally.products)

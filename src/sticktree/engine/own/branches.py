@@ -19,6 +19,7 @@ from sticktree.engine.common.random import RandomState, gamma, normal, uniform
 from sticktree.engine.own.kinds.gaussian import log_lower_gamma
 from sticktree.engine.own.leaves import expect, log_largest, log_predictive, predict_others
 from sticktree.engine.own.state import (
+    ABOVE,
     DIAG,
     FORM,
     FULL,
@@ -135,13 +136,10 @@ def bound_branch(state: State, i: int, gaps: bool) -> tuple[bool, float]:
     return (True, value) if value < largest else (False, largest)
 
 
-@linked
+@inlined
 def _log_above_floor(state: State, d: int) -> float:
     """Return the log prior probability that a variance is not below its floor."""
-    floor, a = state.columns[d].floor, state.hyper[SHAPE, d]
-    if floor == 0.0 or state.sizes[FORM] == FULL:
-        return 0.0
-    return log_lower_gamma(a, a * state.hyper[SCALE, d] / floor)
+    return state.entries[state.nodes.size - 1, d, ABOVE]
 
 
 @linked

@@ -42,6 +42,7 @@ from sticktree.engine.own.state import (
     FORM,
     FULL,
     GAUSSIAN,
+    LIFT,
     OUTER,
     PRIOR,
     ROOT_OF,
@@ -160,7 +161,7 @@ def _imitate(state: State, node: int) -> None:
     state.nodes[node].base = state.nodes[empty].base
     state.nodes[node].power = state.nodes[empty].power
     for d in state.gaussian:
-        for k in range(WIDTH, BASE + 1):
+        for k in range(WIDTH, LIFT + 1):
             state.entries[node, d, k] = state.entries[empty, d, k]
         state.entries[node, d, CENTRE] = state.coordinates[node, state.columns[d].offset, PRIOR]
     if state.sizes[FORM] == FULL:

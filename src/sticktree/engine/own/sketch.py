@@ -20,6 +20,8 @@ from sticktree.engine.own.state import (
     FORM,
     FULL,
     KAPPA,
+    LIFT,
+    MATTERS,
     ROOT_OF,
     SPARE,
     SPHERICAL,
@@ -48,6 +50,10 @@ def sketch_leaf(state: State, leaf: int) -> None:
         state.sketch[2 * e + 1, at] = 0.0
         if e < state.gaussian.size:
             d = state.gaussian[e]
+            lift = state.entries[leaf, d, LIFT]
+            if form == DIAG and lift < MATTERS:  # as in `log_t_each`
+                continue
+            state.sketch[BASES, at] -= lift
             state.sketch[2 * e, at] = state.entries[leaf, d, CENTRE]
             state.sketch[2 * e + 1, at] = state.entries[leaf, d, WIDTH]
     if form == FULL:

@@ -31,8 +31,11 @@ TWIGS, FORM = 4, 6  # places of the number of twigs and of the form of the Gauss
 PHI, PRIOR, TOTAL = range(3)
 # Of `State.entries`: how many of a leaf's entries are there, and their sum of squares, or that of
 # their trials; then the
-# predictive t of a Gaussian column, base − power · log(1 + width · (y − centre)²).
-COUNT, SQUARES, CENTRE, WIDTH, POWER, BASE = range(6)
+# predictive t of a Gaussian column, base − power · log(1 + width · (y − centre)²). Where variances
+# have a floor, that is one of many factors: the others are, in logarithms, ABOVE of the leaf, which
+# base has in it, and LIFT at the centre, which the largest density has in it, and base as well.
+COUNT, SQUARES, CENTRE, WIDTH, POWER, BASE, ABOVE, LIFT = range(8)
+MATTERS = -0.01  # LIFT below which a floor changes how a density falls off
 # Of `State.matrices`: the sum of y yᵀ of a leaf, and the Cholesky factor of its scale matrix.
 OUTER, ROOT_OF = range(2)
 STEPS = 256  # leaves of fewer data find some of their constants in a table
@@ -88,7 +91,7 @@ class State(Addressed):
     coordinates: FloatArray  # (M, P, 3) PHI, PRIOR and TOTAL
     variance: FloatArray  # (L, P) v_l of the step into each level above the leaves
     hyper: FloatArray  # (3, D) κ, a and b of each column
-    entries: FloatArray  # (M, D, 6) COUNT, SQUARES, CENTRE, WIDTH, POWER and BASE
+    entries: FloatArray  # (M, D, 8) COUNT, SQUARES, CENTRE, WIDTH, POWER and so on
     gaussian: Index  # (G,) the Gaussian columns
     psi: FloatArray  # (G, G) Ψ if full, else empty
     matrices: FloatArray  # (M, 2, G, G) OUTER and ROOT_OF if full, else empty

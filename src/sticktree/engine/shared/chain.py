@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sticktree.checks import FloatArray
+from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.chain import Effort, Move
 from sticktree.engine.common.links import LEAVES
 from sticktree.engine.common.random import random_state
@@ -159,6 +159,9 @@ class Chain(SharedNoise):
         squares = np.zeros(form[self.model.covariance_type])
         add_squares(self.state, squares)
         return squares
+
+    def _n_seen(self) -> IntArray:
+        return (~self.missing).sum(axis=0)
 
     def _whiten(self) -> None:
         """Bring the data, and all that depends on them, into the coordinates of the current Σ."""

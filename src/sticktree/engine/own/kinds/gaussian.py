@@ -29,12 +29,15 @@ from sticktree.engine.own.kinds.kind import (
     refuse,
 )
 from sticktree.engine.own.state import (
+    ABOVE,
     BASE,
     CENTRE,
     COUNT,
     FORM,
     FULL,
     KAPPA,
+    LIFT,
+    MATTERS,
     PHI,
     POWER,
     PRIOR,
@@ -131,9 +134,13 @@ def fit_each(state: State, leaf: int, node: int) -> None:
         b_n = a * state.hyper[SCALE, d] + posterior_rate(state, leaf, d, u, kappa)
         a_n = a + 0.5 * n
         width = (kappa + n) / (2.0 * b_n * (kappa + n + 1.0))
-        base = _known_step(state, d, n, a_n) + 0.5 * math.log(width / math.pi)
+        base, above, lift = _known_step(state, d, n, a_n), 0.0, 0.0
+        base += 0.5 * math.log(width / math.pi)
         if floor > 0.0:
-            base -= log_lower_gamma(a_n, b_n / floor)
+            above = log_lower_gamma(a_n, b_n / floor)
+            lift = log_lower_gamma(a_n + 0.5, b_n / floor)
+            base += lift - above
+        state.entries[leaf, d, ABOVE], state.entries[leaf, d, LIFT] = above, lift
         state.entries[leaf, d, WIDTH] = width
         state.entries[leaf, d, POWER] = a_n + 0.5
         state.entries[leaf, d, BASE] = base
@@ -147,7 +154,9 @@ def log_t_each(state: State, leaf: int, i: int, gaps: bool, least: float) -> flo
     """Return the log predictive density of Gaussian columns, each with a variance of its own.
 
     What is below ``least`` need not be exact: with p the least of all powers, the density is at
-    most base − p log Π (1 + width · (y − centre)²).
+    most base − p log Π (1 + width · (y − centre)²), over the columns whose floor matters little.
+    Those whose floor matters fall off more slowly than their t: they are at most what they are at
+    their centre.
     """
     value, power = state.nodes[leaf].base, state.nodes[leaf].power
     if gaps:
@@ -156,28 +165,30 @@ def log_t_each(state: State, leaf: int, i: int, gaps: bool, least: float) -> flo
                 value -= state.entries[leaf, d, BASE]
     if value < least:
         return -math.inf
-    product = 1.0
+    product, most = 1.0, value
     for d in state.gaussian:
-        y = state.data[i, d]
-        if gaps and math.isnan(y):
+        y, lift = state.data[i, d], state.entries[leaf, d, LIFT]
+        if lift < MATTERS or (gaps and math.isnan(y)):
             continue
         off = y - state.entries[leaf, d, CENTRE]
         product *= 1.0 + state.entries[leaf, d, WIDTH] * off * off
-        if value - power * bound_log(product) < least:
+        most -= lift
+        if most - power * bound_log(product) < least:
             return -math.inf
     for d in state.gaussian:
-        y = state.data[i, d]
+        y, lift = state.data[i, d], state.entries[leaf, d, LIFT]
         if gaps and math.isnan(y):
             continue
         off = y - state.entries[leaf, d, CENTRE]
         width, power = state.entries[leaf, d, WIDTH], state.entries[leaf, d, POWER]
         square = 1.0 + width * off * off
         value -= power * math.log(square)
-        floor = state.columns[d].floor
-        if floor > 0.0:
+        if lift < 0.0:
             kappa = state.hyper[KAPPA, d] + state.entries[leaf, d, COUNT]
             b_n = 0.5 * kappa / ((kappa + 1.0) * width)
-            value += log_lower_gamma(power, b_n * square / floor)
+            value += log_lower_gamma(power, b_n * square / state.columns[d].floor) - lift
+            if value < least:
+                return -math.inf
     return value
 
 
@@ -208,7 +219,7 @@ def log_t_within(state: State, leaf: int, i: int, gaps: bool) -> float:
             peak = 1.0
         floor = state.columns[d].floor
         if floor > 0.0:
-            value += log_lower_gamma(a_n, b_n / floor) - log_lower_gamma(a_n - 0.5, b / floor)
+            value += state.entries[leaf, d, ABOVE] - log_lower_gamma(a_n - 0.5, b / floor)
     return value + 0.5 * math.log(peak)
 
 
@@ -308,8 +319,10 @@ def fit_together(state: State, leaf: int, node: int) -> None:
     state.nodes[leaf].power = a_n
     size = 0.5 * state.gaussian.size
     base = math.lgamma(a_n + size) - math.lgamma(a_n)
+    state.entries[leaf, column, ABOVE] = 0.0
     if state.columns[column].floor > 0.0:
-        base -= log_lower_gamma(a_n, b_n / state.columns[column].floor)
+        state.entries[leaf, column, ABOVE] = log_lower_gamma(a_n, b_n / state.columns[column].floor)
+        base -= state.entries[leaf, column, ABOVE]
     state.entries[leaf, column, POWER] = b_n
     for d in state.gaussian:
         at, n = state.columns[d].offset, state.entries[leaf, d, COUNT]

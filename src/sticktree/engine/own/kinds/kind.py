@@ -62,7 +62,7 @@ class LeafColumn(NamedTuple):
 
     prior: FloatArray  # (K, width) what the parents of the leaves give them; PRIOR of the state
     total: FloatArray  # (K, width) TOTAL of the state
-    entries: FloatArray  # (6, K) COUNT, SQUARES and so on
+    entries: FloatArray  # (8, K) COUNT, SQUARES and so on
     hyper: FloatArray  # (3,) κ, a and b
     floor: float
 
