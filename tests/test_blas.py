@@ -1,4 +1,6 @@
+import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ class Blas:
     def __init__(self):
         self.threads = 8
 
-    def limits(self, limits, user_api):
+    def limit(self, limits, user_api):
         assert user_api == "blas"
         before, self.threads = self.threads, limits
         return Limits(self, before)
@@ -36,7 +38,8 @@ class Limits:
 @pytest.fixture
 def blas(monkeypatch):
     blas = Blas()
-    monkeypatch.setattr("threadpoolctl.threadpool_limits", blas.limits)
+    monkeypatch.setattr("sticktree.blas._found", (-1, None))
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", lambda: blas)
     return blas
 
 
@@ -85,3 +88,18 @@ def test_an_error_inside_the_context_restores_the_threads(blas):
     with pytest.raises(RuntimeError, match="inside"), one_thread():
         raise RuntimeError("inside")
     assert blas.threads == 8
+
+
+def test_libraries_are_looked_for_again_when_a_module_came(monkeypatch):
+    found = []
+    monkeypatch.setattr("sticktree.blas._found", (-1, None))
+    monkeypatch.setattr(
+        "threadpoolctl.ThreadpoolController", lambda: found.append(Blas()) or found[-1]
+    )
+    for n in (1, 1, 2, 2):
+        if n > 1:
+            monkeypatch.setitem(sys.modules, "a_module_with_blas", types.ModuleType("it"))
+        with one_thread():
+            assert [blas.threads for blas in found] == [8] * (n - 1) + [1]
+        assert len(found) == n
+    assert [blas.threads for blas in found] == [8, 8]

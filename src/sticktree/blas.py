@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from typing import Any
 
 _lock = threading.Lock()
 _open: list[Any] = []  # a limit for each context that is open in any thread; the first one counts
+_found: tuple[int, Any] = -1, None  # how many modules there were, and the libraries found then
 
 
 @contextmanager
@@ -19,10 +21,8 @@ def one_thread() -> Iterator[None]:
     The limit holds for the whole process. Contexts of several threads may overlap in any order:
     the first to open sets the limit, and the last to close restores what was there before.
     """
-    from threadpoolctl import threadpool_limits
-
     with _lock:
-        _open.append(_open[0] if _open else threadpool_limits(limits=1, user_api="blas"))
+        _open.append(_open[0] if _open else _libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
@@ -30,3 +30,18 @@ def one_thread() -> Iterator[None]:
             limit = _open.pop()
             if not _open:
                 limit.restore_original_limits()
+
+
+def _libraries() -> Any:
+    """Return what can limit the threads of all libraries that are loaded.
+
+    To look for them takes several milliseconds, as much as all else that a short answer needs:
+    that is done again only when modules were imported since, as libraries come with them.
+    """
+    global _found
+    from threadpoolctl import ThreadpoolController
+
+    n_modules = len(sys.modules)
+    if _found[0] != n_modules:
+        _found = n_modules, ThreadpoolController()
+    return _found[1]

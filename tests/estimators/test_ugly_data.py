@@ -22,7 +22,7 @@ SETTINGS = {
 """Parameters that all data here should do with."""
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def one_thread():
     """Let BLAS use one thread: on a busy machine two take twenty times as long for wide data."""
     with threadpool_limits(limits=1):

@@ -52,6 +52,7 @@ class ExactParents:
         self.trees = list(enumerate_trees(len(groups), len(alpha)))
         self.log_prior = np.array([self.law.log_prob(tree, groups) for tree in self.trees])
         self.place = {tree: k for k, tree in enumerate(self.trees)}
+        self._known = {}  # by the raw arrays: canonical forms are slow to make
         self.groups = groups
 
     def draw(self, log_likelihood, rng):
@@ -59,7 +60,10 @@ class ExactParents:
         largest = log_likelihood.max()
         while True:
             seated = self.law.sample(self.groups, rng)
-            k = self.place[seated.tree.canonical()]
+            raw = seated.tree.parent.tobytes(), seated.tree.leaf.tobytes()
+            if raw not in self._known:
+                self._known[raw] = self.place[seated.tree.canonical()]
+            k = self._known[raw]
             if np.log(rng.random()) < log_likelihood[k] - largest:
                 return seated.tree, *self.broken(seated, rng)
 

@@ -1,7 +1,7 @@
 """A slow, plain twin of the engine: every number from its definition, every choice enumerated."""
 
-import copy
 import json
+from dataclasses import fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +58,13 @@ def random_setting(rng, depth, discount=None):
 
 
 def copied(state):
-    return copy.deepcopy(state)
+    return replace(state, **{one.name: getattr(state, one.name).copy() for one in fields(state)})
+
+
+def put_back(state, kept):
+    """Make all arrays of a state what they are in another, of which it was a copy."""
+    for one in fields(state):
+        np.copyto(getattr(state, one.name), getattr(kept, one.name))
 
 
 def in_use(state):

@@ -491,7 +491,7 @@ class FittedMixture(Learned):
         >>> rng = np.random.default_rng(0)
         >>> X = np.concatenate([rng.normal(0, 1, (30, 2)), rng.normal(8, 1, (30, 2))])
         >>> X[:5, 0] = np.nan
-        >>> mixture = DFPMixture(n_warmup=200, n_draws=200, random_state=0).fit(X)
+        >>> mixture = DFPMixture(n_warmup=100, n_draws=100, random_state=0).fit(X)
         >>> filled = mixture.impute([[np.nan, 0], [np.nan, 8]])
         >>> bool(abs(filled[0, 0]) < 2 and abs(filled[1, 0] - 8) < 2)
         True

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from sticktree.checks import FloatArray, IntArray, check_generator, is_real
 from sticktree.errors import ParameterError
@@ -289,7 +289,7 @@ class ParentedRestaurant(ParentedLaw):
                     served = float(gammaln(more[-1] - d) - gammaln(1.0 - d))
                     both = tuple(a + b for a, b in zip(key, more, strict=True))
                     grown[both].append(value + weight + served)
-            sums = {key: float(logsumexp(values)) for key, values in grown.items()}
+            sums = {key: _log_sum(values) for key, values in grown.items()}
         if not sums:
             return -np.inf
         values = []
@@ -297,7 +297,7 @@ class ParentedRestaurant(ParentedLaw):
             many = key[-1]
             value -= float(gammaln(alpha + many) - gammaln(alpha + 1.0))
             values.append(value - sum(float(np.log(gamma + np.arange(c)).sum()) for c in key[:-1]))
-        return float(logsumexp(values)) + float(np.log(alpha + d * np.arange(1, len(n))).sum())
+        return _log_sum(values) + float(np.log(alpha + d * np.arange(1, len(n))).sum())
 
     def _ways(
         self, gamma: float, n: IntArray, only: tuple[IntArray, IntArray] | None
@@ -307,7 +307,7 @@ class ParentedRestaurant(ParentedLaw):
         for j in reversed(eldest_first(self.parents)):
             above, after = int(self.parents[j]), defaultdict(list)
             for key, values in states.items():
-                value, ways = float(logsumexp(values)), log_stirling(key[j])
+                value, ways = _log_sum(values), log_stirling(key[j])
                 for m in range(int(key[j] > 0), key[j] + 1):
                     for r in range(m + 1 if above != NULL else 1):
                         if only is not None and (m, r) != (only[0][j], only[1][j]):
@@ -323,7 +323,7 @@ class ParentedRestaurant(ParentedLaw):
                         more[-1] += m - r
                         after[tuple(more)].append(weight)
             states = after
-        return {key: float(logsumexp(values)) for key, values in states.items() if key[-1] > 0}
+        return {key: _log_sum(values) for key, values in states.items() if key[-1] > 0}
 
     def next_datum(
         self, seated: ParentedTree, group: int | None = None, parent: int | None = None
@@ -374,6 +374,11 @@ class ParentedRestaurant(ParentedLaw):
     def _mixed(self, above: FloatArray, shared: FloatArray) -> FloatArray:
         """Return κ of the law of a parent and 1 − κ of that of all."""
         return self.kinship * above + (1.0 - self.kinship) * shared
+
+
+def _log_sum(values: list[float]) -> float:
+    """Return log Σ exp of a few numbers, most often of one."""
+    return float(np.logaddexp.reduce(values))
 
 
 def _log_binomial(m: int, r: int, kappa: float) -> float:

@@ -92,7 +92,7 @@ def open_choice(twin, case, movers, places_of):
 
 @pytest.fixture
 def assert_choice(twin):
-    """Return a check of a move that starts again and again from copies of one state.
+    """Return a check of a move that starts again and again from one state.
 
     It returns what the move said of itself, each with all answers to whether the tree was the same.
     """
@@ -100,9 +100,9 @@ def assert_choice(twin):
     def check(move, choice):
         words = random_state(np.random.default_rng(0))
         census = twin.Census(choice.places)
-        same = {}
+        same, here = {}, twin.copied(choice.state)
         for _ in range(N_DRAWS):
-            here = twin.copied(choice.state)
+            twin.put_back(here, choice.state)
             said = move(here, choice.mover, words)
             k = census.add(here)
             same.setdefault(said, set()).add(k)

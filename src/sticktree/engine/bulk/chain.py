@@ -12,7 +12,7 @@ from scipy.special import gammaln
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.bulk.grouped import share_out
 from sticktree.engine.bulk.halves import NO_SHARES_OF_HALVES, Units, gain_grid
-from sticktree.engine.bulk.laws import Density, Leaf
+from sticktree.engine.bulk.laws import Leaf
 from sticktree.engine.bulk.parented import share_out_kin
 from sticktree.engine.bulk.partition import Picked
 from sticktree.engine.bulk.philox import mix
@@ -328,17 +328,17 @@ class BulkChain(ChainState):
 
     def _units(self, chosen: Chosen, proposal: Proposal) -> Units:
         """Return the units as rows see them."""
-        law = self._law()
-        parts = [law.density(some) for some in (proposal.whole, proposal.first, proposal.second)]
         weights = [np.zeros(chosen.a.size), np.log(proposal.share), np.log1p(-proposal.share)]
         share = NO_SHARES_OF_HALVES
         if self.grouped:  # weights of halves are shares of groups, at first the same for all
             share = np.repeat(np.stack(weights[1:], axis=1)[:, None], self.n_groups, axis=1)
             weights = [weights[0]] * 3
-        density = Density(
-            *(np.stack(x, axis=1).reshape(-1, *x[0].shape[1:]) for x in zip(*parts, strict=True))
+        parts = proposal.whole, proposal.first, proposal.second
+        size = 3 * chosen.a.size
+        leaf = Leaf(
+            *(np.stack(x, axis=1).reshape(size, *x[0].shape[1:]) for x in zip(*parts, strict=True))
         )
-        densities = self._components(np.stack(weights, axis=1).ravel(), density)
+        densities = self._components(np.stack(weights, axis=1).ravel(), self._law().density(leaf))
         return Units(chosen.unit_of, chosen.pins, densities, share)
 
     def _decide(

@@ -9,6 +9,7 @@ Rows of groups have weights of their own, r_j and 1 − r_j in group j.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -44,6 +45,7 @@ class Units(NamedTuple):
     share: FloatArray = NO_SHARES_OF_HALVES  # (U, J, 2) log r and log(1 − r) of groups, or none
 
 
+@functools.lru_cache(maxsize=16)
 def gain_grid(n: int) -> Grid:
     """Return the grids of gains; a row's is below 10¹² in size."""
     return Grid.of(n, 1e12)

@@ -5,6 +5,7 @@ Here for many leaves side by side: all arrays have one row for each.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple, Protocol
 
@@ -286,14 +287,16 @@ class FullLaw:
         law = self._posterior(sums, above)
         size, dimension = law.mean.shape
         # Bartlett's decomposition U Uᵀ with U upper triangular, so that B = Uᵀ F⁻¹ is lower.
-        upper = np.triu(rng.standard_normal((size, dimension, dimension)), 1)
+        above_diagonal = _above_diagonal(dimension)
+        upper = np.where(above_diagonal, rng.standard_normal((size, dimension, dimension)), 0.0)
         each = np.arange(dimension)
         half = 0.5 * (law.degrees[:, None] - (dimension - 1.0 - each))
         no_floor = np.zeros(1)
         upper[:, each, each] = np.sqrt(2.0 * truncated_gamma(half, np.ones(1), no_floor, rng))
         root = np.swapaxes(np.linalg.solve(np.swapaxes(law.factor, 1, 2), upper), 1, 2)
         noise = np.linalg.solve(root, rng.standard_normal((size, dimension, 1)))[:, :, 0]
-        return Leaf(law.mean + noise / np.sqrt(law.weight)[:, None], np.tril(root))
+        root = np.where(above_diagonal, 0.0, root)
+        return Leaf(law.mean + noise / np.sqrt(law.weight)[:, None], root)
 
     def log_density(self, leaf: Leaf, sums: Sums, above: FloatArray) -> FloatArray:
         """Return the log densities of means and precision matrices in their posteriors."""
@@ -338,6 +341,12 @@ class FullLaw:
         """Return rows whitened by the covariance of a leaf."""
         scale = (self.psi + _full_scatter(sums)[0]) / (self.degrees + sums.n[0])
         return np.asarray(np.linalg.solve(_cholesky(scale[None])[0], y.T).T)
+
+
+@functools.lru_cache(maxsize=16)
+def _above_diagonal(dimension: int) -> Flags:
+    """Return which entries of a matrix are above its diagonal; all who ask get the same array."""
+    return np.asarray(np.triu(np.ones((dimension, dimension), dtype=bool), 1))
 
 
 def _outer(a: FloatArray, b: FloatArray) -> FloatArray:

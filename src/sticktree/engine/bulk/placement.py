@@ -7,6 +7,7 @@ made again where its result was lost.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 from collections.abc import Callable, Iterable
@@ -167,6 +168,8 @@ def fold(
     Each thread takes an item when it is done with the last, and keeps one result: there are never
     more items or results than threads. After an error, or Ctrl-C, no thread takes another item.
     """
+    if n_threads == 1:
+        return functools.reduce(lambda mine, its: join([mine, its]), map(work, items))
     source, lock, stopped = iter(items), threading.Lock(), threading.Event()
 
     def loop() -> list[Result]:
@@ -186,13 +189,10 @@ def fold(
             raise
         return joined
 
-    if n_threads == 1:
-        parts = loop()
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            futures = [pool.submit(loop) for _ in range(n_threads)]
-            try:
-                parts = [part for future in futures for part in future.result()]
-            finally:
-                stopped.set()
+    with ThreadPoolExecutor(n_threads) as pool:
+        futures = [pool.submit(loop) for _ in range(n_threads)]
+        try:
+            parts = [part for future in futures for part in future.result()]
+        finally:
+            stopped.set()
     return parts[0] if len(parts) == 1 else join(parts)

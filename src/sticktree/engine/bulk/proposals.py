@@ -279,24 +279,22 @@ def propose(
     share = np.where(flipped, 1.0 - own, own)
     known_first, known_second = second.where(flipped, first), first.where(flipped, second)
     drawn_first = known_first.where(merging, law.draw(first_sums, above, rng))
-    second_sums = law.rest(sums, drawn_first, own).where(means == WIDE, second_sums)
+    if (means == WIDE).any():
+        second_sums = law.rest(sums, drawn_first, own).where(means == WIDE, second_sums)
     drawn_second = known_second.where(merging, law.draw(second_sums, above, rng))
-    log_q2 += law.log_density(drawn_first, first_sums, above)
-    log_q2 += law.log_density(drawn_second, second_sums, above)
     whole = law.draw(sums, above, rng).where(merging, whole)
     none = sums.times(np.zeros(size))
-    log_prior = (
-        law.log_density(drawn_first, none, above)
-        + law.log_density(drawn_second, none, above)
-        - law.log_density(whole, none, above)
-    )
+    leaves = (drawn_first, first_sums), (drawn_second, second_sums), (whole, sums)
+    priors = (drawn_first, none), (drawn_second, none), (whole, none)
+    of_leaves, of_priors = _log_densities(law, [*leaves, *priors], above).reshape(2, 3, size)
+    log_q2 = log_q2 + of_leaves[0] + of_leaves[1]
     d = discount
     log_ratio = (
         log_seats
         - gammaln(1.0 - d)
         - (d + 1.0) * (log_w + log_rest)
-        + log_prior
-        + law.log_density(whole, sums, above)
+        + (of_priors[0] + of_priors[1] - of_priors[2])
+        + of_leaves[2]
         - log_q2
     )
     return Proposal(
@@ -307,6 +305,17 @@ def propose(
         np.asarray(log_ratio),
         np.zeros(size, dtype=bool),
     )
+
+
+def _log_densities(law: LeafLaw, leaves: list[tuple[Leaf, Sums]], above: FloatArray) -> FloatArray:
+    """Return the log densities of several leaves of each unit, one row for each of several.
+
+    They are found at once, as units are few.
+    """
+    of_leaves, of_sums = zip(*leaves, strict=True)
+    leaf = Leaf(*map(np.concatenate, zip(*of_leaves, strict=True)))
+    sums = Sums(*map(np.concatenate, zip(*of_sums, strict=True)))
+    return law.log_density(leaf, sums, np.concatenate([above] * len(leaves)))
 
 
 def _put(sums: Sums, u: int, one: Sums) -> None:

@@ -8,6 +8,7 @@ nothing that its own 53 bits hold, unless it is tiny compared with the largest.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -277,10 +278,16 @@ def wide(factor: npt.NDArray[Any], array: FloatArray) -> npt.NDArray[Any]:
 def symmetric(values: FloatArray, dimension: int) -> FloatArray:
     """Return matrices of which ``values`` are the lower triangles, row by row."""
     out = np.empty((len(values), dimension, dimension))
-    rows, columns = np.tril_indices(dimension)
+    rows, columns = _below_diagonal(dimension)
     out[:, rows, columns] = values
     out[:, columns, rows] = values
     return out
+
+
+@functools.lru_cache(maxsize=16)
+def _below_diagonal(dimension: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the places of a lower triangle, row by row."""
+    return np.tril_indices(dimension)
 
 
 def products(part: Partition, grid: Grid, share: Share = ALL) -> npt.NDArray[np.int64]:

@@ -22,7 +22,10 @@ def _log_masses(shape: FloatArray, bound: FloatArray, out: FloatArray) -> None:
 
 def log_masses(shape: FloatArray, rate: FloatArray, floor: FloatArray) -> FloatArray:
     """Return the log probabilities that Gamma(shape, rate) numbers do not exceed 1/floor."""
-    shape, rate, floor = np.broadcast_arrays(shape, rate, floor)
+    return _masses_below(*np.broadcast_arrays(shape, rate, floor))
+
+
+def _masses_below(shape: FloatArray, rate: FloatArray, floor: FloatArray) -> FloatArray:
     out = np.zeros(shape.shape)
     some = floor > 0.0
     if some.any():
@@ -39,7 +42,7 @@ def truncated_gamma(
     if not np.any(floor > 0.0):
         return np.asarray(_plain(shape, rng) / rate)
     shape, rate, floor = np.broadcast_arrays(shape, rate, floor)
-    log_mass = log_masses(shape, rate, floor)
+    log_mass = _masses_below(shape, rate, floor)
     out = np.asarray(_plain(shape, rng) / rate)
     beyond = (floor > 0.0) & (log_mass >= NEAREST)
     beyond[beyond] = out[beyond] > 1.0 / floor[beyond]
