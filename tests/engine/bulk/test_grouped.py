@@ -82,7 +82,7 @@ def test_trees_are_visited_as_the_posterior_says(name, rows_of):
     logs += exact.log_prior - np.array([log_ungrouped(tree, setting) for tree in exact.trees])
     chance = np.exp(logs - logs.max())
     chain = fixed_chain(rows_of(DATA, group=np.array(group)), group, depth, discount, [7, depth])
-    seen = visits(chain, exact.trees, 800, 5, moves=depth > 1)
+    seen = visits(chain, exact.trees, 500, 5, moves=depth > 1)
     assert_frequencies(np.bincount(seen, minlength=chance.size), chance / chance.sum())
 
 
@@ -98,7 +98,7 @@ def test_groups_of_one_row_are_no_groups(rows_of):
     setting = twin.Setting(ALPHA[:2], 0.25, SCALE[:3], NOISE_VARIANCE)
     trees = ExactGroups(ALPHA[:2], 0.25, GAMMA, group).trees
     chain = fixed_chain(rows_of(DATA, group=np.array(group)), group, 2, 0.25, 5)
-    seen = visits(chain, trees, 800, 5, moves=True)
+    seen = visits(chain, trees, 500, 5, moves=True)
     chance = twin.posterior(trees, DATA, setting)
     assert_frequencies(np.bincount(seen, minlength=len(trees)), chance)
 

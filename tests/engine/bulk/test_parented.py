@@ -34,7 +34,7 @@ from tests.support.own_chains import chain_at
 from tests.support.statistics import assert_frequencies, assert_mean
 
 GAMMA, KAPPA = 1.5, 0.6
-N_DRAWS = int(os.environ.get("STICKTREE_VISITS", "500"))  # of each chain, of one in five sweeps
+N_DRAWS = int(os.environ.get("STICKTREE_VISITS", "300"))  # of each chain, of one in five sweeps
 DAYS, CONDITIONS = [-1, 0, 1], [3, 3, 4, -1, -1]
 
 

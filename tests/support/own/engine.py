@@ -1,7 +1,6 @@
 """The engine, put where the twin is and read back: settings, states, and sweeps of chosen moves."""
 
-import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -127,7 +126,7 @@ def state_of(tree, phi, data, setting):
 
 
 def copied(state):
-    return copy.deepcopy(state)
+    return replace(state, **{one.name: getattr(state, one.name).copy() for one in fields(state)})
 
 
 def phi_of(state):
