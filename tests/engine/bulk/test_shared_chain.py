@@ -66,7 +66,7 @@ def test_trees_are_visited_as_the_posterior_says(n_data, depth, discount, twin, 
     trees = list(enumerate_trees(n_data, depth))
     probabilities = twin.posterior(trees, DATA[:n_data], setting)
     chain = fixed_chain(rows_of(DATA[:n_data]), depth, discount, [n_data, depth])
-    seen = visits(chain, trees, 600, 5)
+    seen = visits(chain, trees, 1000, 5)
     assert_frequencies(np.bincount(seen, minlength=len(trees)), probabilities)
 
 
