@@ -30,7 +30,7 @@ def packed(n_rows=3):
 
 
 def test_outline_has_what_the_draws_have():
-    outline = check_packed(packed())
+    outline = check_packed([packed()])[0]
     assert outline.names == {"stick", "rest", "theta", "theta_rest"}
     assert outline.n_leaves.tolist() == [2, 2]
     assert outline.n_nodes.tolist() == [3, 3]
@@ -53,17 +53,17 @@ def test_rows_sit_in_all_leaves_and_nowhere_else(n_rows, n_leaves):
     arrays["draw_parent"] = np.zeros(2 * size, dtype=np.uint8)
     arrays["draw_level"] = np.array(([0] + [1] * n_leaves) * 2, dtype=np.uint8)
     arrays["draw_leaf"] = np.array([1 + np.arange(n_rows) % n_leaves] * 2, dtype=np.uint8)
-    assert check_packed(arrays).n_leaves.tolist() == [n_leaves, n_leaves]
+    assert check_packed([arrays])[0].n_leaves.tolist() == [n_leaves, n_leaves]
     arrays["draw_leaf"][1, :] = 1
     with pytest.raises(ValueError, match="rows do not sit in the leaves"):
-        check_packed(arrays)
+        check_packed([arrays])
     arrays["draw_leaf"] = np.array([1 + np.arange(n_rows) % n_leaves] * 2, dtype=np.uint8)
     arrays["draw_leaf"][0, 0] = 0  # the root
     with pytest.raises(ValueError, match="rows do not sit in the leaves"):
-        check_packed(arrays)
+        check_packed([arrays])
     arrays["draw_leaf"][0, 0] = size
     with pytest.raises(ValueError, match="a node that is not there"):
-        check_packed(arrays)
+        check_packed([arrays])
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_sticks_of_groups_and_of_their_parents_are_shares(name, change, words):
     arrays = packed()
     arrays[name] = change(arrays[name])
     with pytest.raises(ValueError, match=words):
-        check_packed(arrays)
+        check_packed([arrays])

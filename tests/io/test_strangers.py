@@ -15,8 +15,9 @@ from sticktree.inference.packing import pack_chain, pack_draws
 from sticktree.io import annotations
 from sticktree.io.checkpoint import ProvenanceWarning
 from sticktree.io.laws import CHAIN, DRAW, sizes_of
+from sticktree.io.outlines import check_draws
 from sticktree.io.sound_chains import check_chains
-from sticktree.io.sound_draws import check_draws, check_packed
+from sticktree.io.sound_draws import check_packed
 from tests.fuzz.mutations import members_of, npy, zipped
 from tests.support.saved import CASES, fit, rows
 
@@ -205,10 +206,10 @@ def test_unknown_parameters_of_draws_are_read_if_they_are_numbers(fitted):
     for draw in draws:
         draw.parameters["sparkles"] = np.ones((2, 3))
     packed = pack_draws(draws)
-    check_draws(check_packed(packed), mixture.fit_.model, _sizes(mixture))
+    check_draws(check_packed([packed]), mixture.fit_.model, _sizes(mixture))
     packed["draw_values_sparkles"][0] = np.nan
     with pytest.raises(ValueError, match="sparkles has entries"):
-        check_packed(packed)
+        check_packed([packed])
     for draw in draws:
         del draw.parameters["sparkles"]
 

@@ -161,6 +161,7 @@ def _read_1(archive: Archive) -> DFPMixture:
 
 def _read_2(archive: Archive) -> DFPMixture:
     document, decoder = archive.document(), _decoder(archive)
+    decoder.look_at_draws(_forms_of_draws(document))
     # In the order in which they were written: what is met again is found by its number.
     attributes = {key: decoder.decode(form) for key, form in document["attributes"].items()}
     selection, model, schedule = (
@@ -178,6 +179,14 @@ def _read_2(archive: Archive) -> DFPMixture:
     parameters = draws_depend_on(estimator.get_params()) | document["changed"]
     fit = Fit(training, sampled, level, parameters, stream)
     return _with_fit(estimator, fit, summaries, decoder)
+
+
+def _forms_of_draws(document: dict[str, Any]) -> list[Any]:
+    """Return the forms of all lists of draws that are not empty."""
+    forms = [run["draws"] for run in document["runs"]]
+    if document["selection"] is not None:
+        forms += [form for _, form in document["selection"]["Selection"]["draws"]["dict"]]
+    return [form for form in forms if form]
 
 
 def _decoder(archive: Archive) -> Decoder:

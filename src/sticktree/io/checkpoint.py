@@ -33,8 +33,9 @@ from sticktree.io.annotations import check_parts
 from sticktree.io.archive import Members, TooLargeError
 from sticktree.io.laws import Arrays, sizes_of
 from sticktree.io.lock import locked
+from sticktree.io.outlines import check_draws
 from sticktree.io.sound_chains import check_chains
-from sticktree.io.sound_draws import check_draws, check_packed
+from sticktree.io.sound_draws import check_packed
 from sticktree.model import Model
 from sticktree.npy import read_array
 from sticktree.version import __version__
@@ -238,7 +239,7 @@ class Checkpoint:
         """Return a chain with its draws, once they are known to be that."""
         training, arrays = self.training, dict(arrays)
         sizes = sizes_of(model, training.data, training.n_data, training.parallel)
-        check_draws(check_packed(arrays), model, sizes)
+        check_draws(check_packed([arrays]), model, sizes)
         draws, n_sweeps = unpack_draws(arrays), int(arrays["n_sweeps"])
         check_chains([arrays], model, sizes)
         if n_sweeps < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,11 @@ Integers = npt.NDArray[np.int64]
 
 # Places in `sizes`, as in `sticktree.engine.common.links`, which loads kernels.
 FREE, MADE, LEAVES = 1, 2, 3
-LINKS = ("parent", "first_child", "next_sibling", "previous_sibling", "level", "n", "n_children")
+LINKS = dict.fromkeys(
+    ("parent", "first_child", "next_sibling", "previous_sibling", "level", "n", "n_children")
+).keys()
+OF_SCALES = ("scale", "reach", "bound")  # fields of levels
+INT64 = np.dtype(np.int64)
 COMMON = ("nodes", "sizes", "levels", "scalars", "words")
 NEEDED = {
     "shared": ("factor",),
@@ -49,14 +53,18 @@ def check_chains(chains: Sequence[Arrays], model: Model, sizes: Sizes) -> None:
     hold more. The trees of all chains are looked at together, which takes little longer than one.
     """
     with np.errstate(all="ignore"):
-        found = [_checked_arrays(arrays, model, sizes) for arrays in chains]
+        found = [_checked_shapes(arrays, model, sizes) for arrays in chains]
+        if not found:
+            return
+        _check_laws(found)
+        _check_numbers(found, model)
         trees = _checked_trees(found, model.depth, compressed=model.leaf_noise == "shared")
         for arrays, tree in zip(found, trees, strict=True):
             _check_chain(arrays, tree, model)
 
 
-def _checked_arrays(arrays: Arrays, model: Model, sizes: Sizes) -> Arrays:
-    """Return the arrays of a snapshot, once each of them is known to be what it must be."""
+def _checked_shapes(arrays: Arrays, model: Model, sizes: Sizes) -> Arrays:
+    """Return the arrays of a snapshot, once all are there in the shapes that they must have."""
     _check_generator(arrays["generator"])
     found = {
         name.removeprefix(PREFIX): array
@@ -80,7 +88,6 @@ def _checked_arrays(arrays: Arrays, model: Model, sizes: Sizes) -> Arrays:
         "blocks": found["stream_n"].shape[:1] if "stream_n" in found else (0,),
     }
     for name, array in found.items():
-        check_law(name, array, CHAIN)
         if name in CHAIN:
             check_shape(name, array.shape, CHAIN[name], here)
     _needed(found["words"].any(), "random numbers that are all zero never change")
@@ -88,10 +95,20 @@ def _checked_arrays(arrays: Arrays, model: Model, sizes: Sizes) -> Arrays:
     if model.leaf_noise == "shared":
         _needed(found["factor"].shape[:1] == sizes["columns"], "factor is of other columns")
         _needed(not model.learns_rates or "rates" in found, "a chain lacks rates")
-    _check_numbers(found, model)
-    if model.leaf_noise == "own":
+    else:
         _check_form(found["sizes"], model, full=sizes["together"][0] > 0)
     return found
+
+
+def _check_laws(found: Sequence[Arrays]) -> None:
+    """Check the entries of all arrays: those of one name together."""
+    for name in dict.fromkeys(name for arrays in found for name in arrays):
+        parts = [arrays[name] for arrays in found if name in arrays]
+        dtype, law = parts[0].dtype, CHAIN[name].law if name in CHAIN else "finite"
+        if law != "any" and len(parts) > 1 and all(part.dtype == dtype for part in parts):
+            parts = [np.concatenate(parts, axis=None)]
+        for part in parts:
+            check_law(name, part, CHAIN)
 
 
 def _check_chain(found: Arrays, tree: _Links, model: Model) -> None:
@@ -110,42 +127,63 @@ def _check_chain(found: Arrays, tree: _Links, model: Model) -> None:
 
 
 def _check_generator(text: npt.NDArray[Any]) -> None:
-    _needed(text.dtype.kind == "U" and text.size == 1, "the state of the random numbers is no text")
-    state = json.loads(str(text))
+    _needed(text.dtype.kind == "U" and text.ndim == 0, "the state of the random numbers is no text")
+    state = json.loads(text.item())
     _needed(isinstance(state, dict), "the random numbers have no state")
     # What numpy takes as it is, and believes.
     parts = [state.get("has_uint32", 0), state.get("uinteger", 0)]
     _needed(all(type(part) is int and 0 <= part < 2**32 for part in parts), "random numbers")
 
 
-def _check_numbers(found: Arrays, model: Model) -> None:
+def _check_numbers(found: Sequence[Arrays], model: Model) -> None:
     """Check the parameters that all moves divide by, or draw from."""
-    scalars, levels = found["scalars"], found["levels"]
-    _needed(scalars.ndim == 1 and scalars.size >= 2, "scalars are missing")
-    c, d = scalars[:2]
-    _needed(1 / LARGEST < c < LARGEST and 0 <= d < 1, f"c is {c} and d is {d}")
-    _needed(model.discount is not None or d > 0, "d is 0, and is learned")
+    scalars = np.array([arrays["scalars"] for arrays in found])
+    levels = {
+        name: np.array([arrays["levels"][name] for arrays in found])
+        for name in ("shape", "alpha", *OF_SCALES * (model.leaf_noise == "shared"))
+    }
+    _needed(scalars.ndim == 2 and scalars.shape[1] >= 2, "scalars are missing")
+    c, d = scalars[:, 0, None], scalars[:, 1, None]
+    right = (c > 1 / LARGEST) & (c < LARGEST) & (d >= 0) & (d < 1)
+    if not right.all():
+        raise ValueError(f"c is {c.ravel()} and d is {d.ravel()}")
+    _needed(model.discount is not None or (d > 0).all(), "d is 0, and is learned")
     if model.leaf_noise == "shared":
-        _needed(scalars.size > 2 and scalars[2] == model.noise, "the noise is not the model's")
+        right = scalars.shape[1] > 2 and (scalars[:, 2] == model.noise).all()
+        _needed(right, "the noise is not the model's")
         _check_scales(levels)
-        _check_factor(found["factor"], found["factor"].shape[:1], model)
-    elif found["psi"].size:
-        psi = found["psi"]
-        _needed(_close(psi, psi.T), "psi is not symmetric")
-        np.linalg.cholesky(psi)  # raises unless it is positive definite
-    allowed = np.array_equal(levels["shape"][:-1], model.shape)
-    _needed(allowed, "the levels are not those of the model")
-    alpha = c * levels["shape"] - d * model.less_discount
+        _check_factors(np.array([arrays["factor"] for arrays in found]), model)
+    elif found[0]["psi"].size:
+        psi = np.array([arrays["psi"] for arrays in found])
+        _needed(_close(psi, psi.swapaxes(1, 2)), "psi is not symmetric")
+        np.linalg.cholesky(psi)  # raises unless all are positive definite
+    shape = levels["shape"]
+    _needed((shape[:, :-1] == model.shape).all(), "the levels are not those of the model")
+    alpha = c * shape - d * model.less_discount
     _needed(_close(levels["alpha"], alpha), "the concentrations are not those of c and d")
 
 
-def _check_scales(levels: npt.NDArray[Any]) -> None:
+def _check_scales(levels: Arrays) -> None:
     """Check the scales of the levels, and what follows from them."""
-    scale, reach, bound = (np.ascontiguousarray(levels[x]) for x in ("scale", "reach", "bound"))
+    scale, reach, bound = (levels[name] for name in OF_SCALES)
     check_law("scale", scale, {"scale": CHAIN["variance"]})
-    _needed(_close(reach, scale.cumsum(), 1e-8), "scales do not add up")
+    _needed(_close(reach, scale.cumsum(axis=1), 1e-8), "scales do not add up")
     right = bound.min() >= 0 and bound.max() <= 1.0 + 1e-6
     _needed(right, "a density is out of its bounds")
+
+
+def _check_factors(factors: npt.NDArray[Any], model: Model) -> None:
+    """Check that each A is a matrix that has an inverse, or the diagonal of one."""
+    if factors.ndim == 2:
+        _needed(model.covariance_type != "full", "factor is a diagonal")
+        inverse = 1.0 / factors
+    else:
+        size = factors.shape[1]
+        _needed(factors.shape[2:] == (size,), f"factor has the shape {factors.shape[1:]}")
+        inverse = np.linalg.inv(factors)  # raises if one is singular
+    # Sums of squares of rows in units of the noise must be numbers.
+    right = np.abs(inverse).max() < FARTHEST and np.abs(factors).max() < FARTHEST
+    _needed(right, "factor is singular, or nearly so")
 
 
 def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
@@ -155,23 +193,8 @@ def _check_form(sizes: Integers, model: Model, *, full: bool) -> None:
     _needed(right, "the covariance of the leaves is of another form")
 
 
-def _check_factor(factor: npt.NDArray[Any], size: tuple[int, ...], model: Model) -> None:
-    """Check that A is a matrix that has an inverse, or the diagonal of one."""
-    if factor.ndim == 1:
-        _needed(model.covariance_type != "full", "factor is a diagonal")
-        inverse = 1.0 / factor
-    else:
-        _needed(factor.shape == 2 * size, f"factor has the shape {factor.shape}")
-        inverse = np.linalg.inv(factor)  # raises if it is singular
-    # Sums of squares of rows in units of the noise must be numbers.
-    right = np.abs(inverse).max() < FARTHEST and np.abs(factor).max() < FARTHEST
-    _needed(right, "factor is singular, or nearly so")
-
-
 def _checked_trees(found: Sequence[Arrays], depth: int, *, compressed: bool) -> list[_Links]:
     """Check the trees of chains, all in one, and return each."""
-    if not found:
-        return []
     nodes, sizes = [x["nodes"] for x in found], [x["sizes"] for x in found]
     live = [_live_nodes(*state) for state in zip(nodes, sizes, strict=True)]
     _Forest(nodes, sizes, live, depth).check(compressed=compressed)
@@ -184,13 +207,14 @@ def _live_nodes(nodes: npt.NDArray[Any], sizes: Integers) -> npt.NDArray[np.bool
     What these had as links is left in them.
     """
     _needed(nodes.ndim == 1 and nodes.size >= 1, "a chain has no nodes")
-    names = nodes.dtype.names or ()
-    _needed(all(name in names for name in LINKS), "nodes lack links")
-    _needed(all(nodes.dtype[name] == np.int64 for name in LINKS), "links of another type")
+    fields: Mapping[str, Any] = nodes.dtype.fields or {}
+    _needed(fields.keys() >= LINKS, "nodes lack links")
+    _needed({fields[name][0] for name in LINKS} == {INT64}, "links of another type")
     _needed(sizes.ndim == 1 and sizes.size >= 6, "sizes are missing")
     _needed(sizes[MADE] == nodes.size, f"{sizes[MADE]} nodes were made, {nodes.size} are there")
-    free, following = int(sizes[FREE]), nodes["next_sibling"].tolist()
-    live = [True] * len(following)
+    free = int(sizes[FREE])
+    live = [True] * nodes.size
+    following = [] if free == NULL else nodes["next_sibling"].tolist()
     while free != NULL:
         _needed(0 < free < len(live) and live[free], "the list of free nodes has no end")
         live[free] = False

@@ -1,14 +1,14 @@
-"""Whether draws from a file are draws: trees whose nodes are there, parameters that fit the model.
+"""Whether draws from a file are draws: trees whose nodes are there, numbers that are what they say.
 
 All draws of a chain are looked at together, while they still are end to end; see
-:func:`~sticktree.inference.packing.pack_draws` for the arrays. What a model has to say of them is
-in their :class:`Outline`, so that they need not be looked at again.
+:func:`~sticktree.inference.packing.pack_draws` for the arrays. Short lists of several chains are
+put end to end, too: what takes time is to look at all, however few there are.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,54 +16,49 @@ import numpy.typing as npt
 
 from sticktree.engine.draw import Draw
 from sticktree.inference.packing import SHAPES, VALUES, pack_draws
-from sticktree.io.laws import (
-    DRAW,
-    NEEDED,
-    NEEDED_OF_GROUPS,
-    NEEDED_OF_PARENTS,
-    Arrays,
-    Entry,
-    Sizes,
-    check_law,
-    check_sticks,
-)
-from sticktree.model import Model
+from sticktree.io.laws import DRAW, Arrays, Entry, check_law, check_sticks
+from sticktree.io.outlines import Integers, Outline, have, points_above_leaves
 
-Integers = npt.NDArray[Any]
-Shapes = tuple[int, ...] | Integers
 MOST_ROWS = 2**53
-AT_ONCE = 1 << 14  # labels: what is made of them is small enough to be made in the same place again
+AT_ONCE = 1 << 15  # labels: what is made of them is small enough to be made in the same place again
+LONG = 300_000  # bytes, above which lists are looked at by themselves: what is small stays near
+SIZES, LABELS, TRACED = "draw_sizes", "draw_leaf", "draw_traced"
 
 
-class Outline(NamedTuple):
-    """What draws that hold together have in common with a model, or not.
+class _Lists:
+    """Lists of draws that have the same parameters, end to end.
 
     Attributes
     ----------
-    names, traced : set and tuple of str
-        Their parameters.
-    shapes : dict
-        By name, the shape of a parameter: that of all draws, or an array with a row for each.
-    n_data, n_nodes, n_leaves, n_edges, deepest : integer arrays
-        Rows, nodes, leaves, steps from level to level and the last level of each draw.
-    each_level, branching : bool
-        Whether every node is one level below its parent, and whether all but the root and the
-        leaves have several children.
-    labelled : bool
-        Whether all draws have kept where each row sits.
+    arrays : dict
+        Those of all lists.
+    begins : list of int
+        The number of the first draw of each list.
     """
 
-    names: frozenset[str]
-    traced: tuple[str, ...]
-    shapes: dict[str, Shapes]
-    n_data: Integers
-    n_nodes: Integers
-    n_leaves: Integers
-    n_edges: Integers
-    deepest: Integers
-    each_level: bool
-    branching: bool
-    labelled: bool
+    def __init__(self, lists: Sequence[Arrays]) -> None:
+        self._lists, self.arrays = lists, lists[0]
+        if len(lists) > 1:
+            self.arrays = {
+                name: array if name == TRACED else np.concatenate([one[name] for one in lists])
+                for name, array in lists[0].items()
+            }
+        self._n_draws = [len(one[SIZES]) for one in lists]
+        self.begins = [0, *accumulate(self._n_draws)][:-1]
+
+    def one_each(self, name: str) -> bool:
+        """Return whether each list has as many rows of an array as it has draws."""
+        return self._n_draws == [len(one[name]) for one in self._lists]
+
+    def have(self, name: str, sizes: npt.NDArray[Any]) -> bool:
+        """Return whether what the draws take of an array is what each list has of it."""
+        # As floats: a sum of integers that overflows comes out as a small one.
+        wanted = np.add.reduceat(sizes, self.begins, dtype=np.float64).tolist()
+        return bool(wanted == [len(one[name]) for one in self._lists])
+
+    def parts(self) -> list[slice]:
+        """Return where the draws of each list are."""
+        return [slice(k, k + n) for k, n in zip(self.begins, self._n_draws, strict=True)]
 
 
 class _Trees(NamedTuple):
@@ -75,38 +70,112 @@ class _Trees(NamedTuple):
     above: Integers
     level: Integers
     at_end: npt.NDArray[np.bool_]
-    outline: dict[str, Any]
+    n_leaves: Integers  # of each draw, as the two that follow
+    n_edges: Integers
+    deepest: Integers
+    each_level: npt.NDArray[np.bool_]  # of each list, as what follows
+    branching: npt.NDArray[np.bool_]
 
 
-def check_packed(arrays: Arrays) -> Outline | None:
-    """Raise unless arrays are draws that can be taken apart; return their outline.
+def check_packed(lists: Sequence[Arrays]) -> list[Outline | None]:
+    """Raise unless arrays are lists of draws that can be taken apart; return their outlines.
 
     Sizes add up to the bytes that are there; parents come before their children and levels grow
     from them; rows sit in all nodes of the last level, and nowhere else; numbers are what their
     names need. There is no outline of no draws.
     """
-    sizes = _integers(arrays, "draw_sizes")
-    if not sizes.size:
+    found: list[Outline | None] = [None] * len(lists)
+    for some in _alike(lists):
+        outlines = _checked(_Lists([lists[k] for k in some]))
+        for k, outline in zip(some, outlines, strict=True):
+            found[k] = outline
+    return found
+
+
+def _alike(lists: Sequence[Arrays]) -> list[list[int]]:
+    """Return the numbers of lists with draws, those together that can be put end to end."""
+    groups: list[list[int]] = []
+    opened: dict[Hashable, tuple[list[int], int]] = {}  # by form, a group and how much it has
+    for k, arrays in enumerate(lists):
+        if not _integers(arrays, SIZES).size:
+            continue
+        size = sum(array.nbytes for array in arrays.values())
+        form = _form(arrays) if size < LONG and len(lists) > 1 else None
+        group, so_far = opened.get(form, ([], LONG))
+        if form is None or so_far + size > LONG:
+            group, so_far = [], 0
+            groups.append(group)
+        group.append(k)
+        opened[form] = group, so_far + size
+    return groups
+
+
+def _form(arrays: Arrays) -> Hashable:
+    """Return what lists have the same of that can be put end to end; None, if one stays alone.
+
+    Types are the same, or a smaller number would pass for a larger one; so are shapes of which all
+    draws have to have the same.
+    """
+    if "draw_labelled" in arrays:
         return None
-    trees = _checked_trees(arrays, sizes)
-    shapes, traced = _checked_parameters(arrays, trees)
-    n_data, labelled = _checked_rows(arrays, trees)
-    scalars = arrays["draw_scalars"]
-    _needed(scalars.shape == (sizes.size, 3), f"draw_scalars has the shape {scalars.shape}")
+    traced = arrays[TRACED]
+    names = traced.tolist()
+    form: list[Hashable] = [traced.dtype.str, traced.shape, tuple(np.atleast_1d(names).tolist())]
+    for name, array in arrays.items():
+        if name == TRACED:
+            continue
+        if not array.ndim:
+            return None
+        kind = array.dtype.kind
+        form.append((name, kind if kind == "u" else array.dtype.str, array.shape[1:]))
+        if name.startswith(SHAPES):
+            if array.ndim != 2 or not len(array):
+                return None
+            first = array[0].tolist()
+            form.append(tuple(first if name.removeprefix(SHAPES) in names else first[1:]))
+    return tuple(form)
+
+
+def _checked(lists: _Lists) -> list[Outline]:
+    """Check lists that are alike, and return the outline of each."""
+    trees = _checked_trees(lists)
+    shapes, traced = _checked_parameters(lists, trees)
+    n_data, labelled = _checked_rows(lists, trees)
+    scalars, n_draws = lists.arrays["draw_scalars"], trees.sizes.size
+    right = scalars.shape == (n_draws, 3) and lists.one_each("draw_scalars")
+    _needed(right, f"draw_scalars has the shape {scalars.shape}")
     check_law("draw_scalars", scalars, {"draw_scalars": Entry(None)})
-    (c, low, _), high = scalars.min(axis=0), scalars[:, 1].max()
-    _needed(c > 0, "a concentration is not positive")
-    _needed(low >= 0 and high < 1, f"discounts are from {low} to {high}")
-    return Outline(frozenset(shapes), traced, shapes, n_data, labelled=labelled, **trees.outline)
+    _needed((scalars[:, 0] > 0).all(), "a concentration is not positive")
+    low, high = scalars[:, 1].min(), scalars[:, 1].max()
+    if not 0 <= low <= high < 1:
+        raise ValueError(f"discounts are from {low} to {high}")
+    names = frozenset(shapes)
+    return [
+        Outline(
+            names,
+            traced,
+            {name: rows[part] for name, rows in shapes.items()},
+            n_data[part],
+            trees.sizes[part],
+            trees.n_leaves[part],
+            trees.n_edges[part],
+            trees.deepest[part],
+            each_level=bool(trees.each_level[k]),
+            branching=bool(trees.branching[k]),
+            labelled=labelled,
+        )
+        for k, part in enumerate(lists.parts())
+    ]
 
 
-def _checked_trees(arrays: Arrays, sizes: Integers) -> _Trees:
+def _checked_trees(lists: _Lists) -> _Trees:
     """Check the trees of all draws."""
-    parent, level = _integers(arrays, "draw_parent"), _integers(arrays, "draw_level")
+    sizes = _integers(lists.arrays, SIZES)
+    parent, level = (_integers(lists.arrays, name) for name in ("draw_parent", "draw_level"))
     _needed(sizes.min() >= 1, "a draw has no nodes")
-    # As Python adds them: a sum of huge numbers may come out as a small one.
-    total = sum(sizes.tolist())
-    _needed(parent.size == level.size == total, f"draws have {total} nodes, not {parent.size}")
+    for name in ("draw_parent", "draw_level"):
+        _needed(lists.have(name, sizes), f"{name} is of other nodes than draws have")
+    total = parent.size
     sizes, parent, level = (x.astype(np.int64) for x in (sizes, parent, level))
     first = sizes.cumsum() - sizes
     above = first.repeat(sizes)
@@ -125,21 +194,27 @@ def _checked_trees(arrays: Arrays, sizes: Integers) -> _Trees:
     deepest = np.maximum.reduceat(level, first)
     at_end = level == deepest.repeat(sizes)
     _needed(((number > 0) != at_end).all(), "a node without children is not a leaf")
-    number[first] = 0
-    outline = {
-        "n_nodes": sizes,
-        "n_leaves": np.add.reduceat(at_end, first, dtype=np.int64),
-        "n_edges": np.add.reduceat(level - level[above], first),
-        "deepest": deepest,
-        "each_level": bool(step.max() == 1),
-        "branching": not (number == 1).any(),
-    }
-    return _Trees(sizes, first, place, above, level, at_end, outline)
+    number[first] = step[first] = 0
+    roots = first[lists.begins]
+    return _Trees(
+        sizes,
+        first,
+        place,
+        above,
+        level,
+        at_end,
+        n_leaves=np.add.reduceat(at_end, first, dtype=np.int64),
+        n_edges=np.add.reduceat(step, first),
+        deepest=deepest,
+        each_level=np.maximum.reduceat(step, roots) <= 1,
+        branching=~np.logical_or.reduceat(number == 1, roots),
+    )
 
 
-def _checked_rows(arrays: Arrays, trees: _Trees) -> tuple[Integers, bool]:
+def _checked_rows(lists: _Lists, trees: _Trees) -> tuple[Integers, bool]:
     """Check where rows sit; return how many each draw has, and whether all say where."""
-    n_draws, leaf = trees.sizes.size, _integers(arrays, "draw_leaf", ndim=2)
+    arrays = lists.arrays
+    n_draws, leaf = trees.sizes.size, _integers(arrays, LABELS, ndim=2)
     labelled, n_data = np.ones(n_draws, dtype=bool), np.full(n_draws, leaf.shape[1])
     more = np.zeros(n_draws, dtype=bool)  # draws with rows that have left memory
     if "draw_labelled" in arrays:
@@ -155,8 +230,9 @@ def _checked_rows(arrays: Arrays, trees: _Trees) -> tuple[Integers, bool]:
         _needed(not np.isinf(meeting).any(), "a meeting level is infinite")
         _needed(not np.isnan(meeting[~labelled]).any(), "a draw without labels meets nowhere")
         more = _check_counts(arrays, trees, counted) > n_data
-    _needed(len(leaf) == max(int(labelled.sum()), 1), "there are labels of other draws")
     which = np.flatnonzero(labelled)
+    kept = labelled if which.size else np.arange(n_draws) == 0  # there is a row of no labels
+    _needed(lists.have(LABELS, kept), "there are labels of other draws")
     if which.size and leaf.size:
         if which.size == n_draws:
             sat = _sat_in(leaf, trees.sizes, trees.place)
@@ -184,10 +260,14 @@ def _sat_in(leaf: Integers, sizes: Integers, place: Integers) -> npt.NDArray[np.
     n_draws, step = len(leaf), max(AT_ONCE // leaf.shape[1], 1)
     parts = [slice(k, k + step) for k in range(0, n_draws, step)]
     if most > 64:
-        first, sat = sizes.cumsum() - sizes, np.zeros(place.size, dtype=bool)
+        first, sat = sizes.cumsum() - sizes, np.zeros(place.size, dtype=np.int32)
+        room = np.empty((step, leaf.shape[1]), dtype=np.int64)
         for part in parts:
-            sat[leaf[part] + first[part, None]] = True
-        return sat
+            nodes = room[: len(leaf[part])]
+            nodes[...] = leaf[part]  # apart from the sum: this is what numpy does fast
+            nodes += first[part, None]
+            sat[nodes.ravel()] = 1
+        return np.not_equal(sat, 0)
     kind = np.dtype(np.uint32 if most <= 32 else np.uint64)
     one, bits = np.ones((), kind), np.empty(n_draws, kind)  # a bit for each node of a draw
     for part in parts:
@@ -216,32 +296,32 @@ def _check_counts(arrays: Arrays, trees: _Trees, counted: npt.NDArray[np.bool_])
     return of_all[trees.first]
 
 
-def _checked_parameters(arrays: Arrays, trees: _Trees) -> tuple[dict[str, Shapes], tuple[str, ...]]:
+def _checked_parameters(
+    lists: _Lists, trees: _Trees
+) -> tuple[dict[str, Integers], tuple[str, ...]]:
     """Check the values of parameters; return the shapes they have, and which are traced."""
-    traced = arrays["draw_traced"]
+    arrays = lists.arrays
+    traced = arrays[TRACED]
     _needed(traced.ndim == 1 and traced.dtype.kind == "U", "draw_traced is no list of names")
     names = [name.removeprefix(VALUES) for name in arrays if name.startswith(VALUES)]
     of_chains = tuple(traced.tolist())
     unknown = set(of_chains) - set(names)
     _needed(not unknown, f"draws have no parameters {', '.join(sorted(unknown))}")
-    found: dict[str, Shapes] = {}
-    n_draws = trees.sizes.size
+    found: dict[str, Integers] = {}
     for name in names:
-        values, shapes = arrays[f"{VALUES}{name}"], _integers(arrays, f"{SHAPES}{name}", ndim=2)
-        _needed(len(shapes) == n_draws, f"{name} has {len(shapes)} shapes of {n_draws} draws")
-        same = bool((shapes == shapes[0]).all())
-        if same:
-            shape = tuple(shapes[0].tolist())
-            least, total = min(shape, default=0), n_draws * math.prod(shape)
-            found[name] = shape
-        else:
-            # As floats beside integers: a product that overflows comes out as a small one.
-            least, total = shapes.min(), shapes.prod(axis=1, dtype=np.float64).sum()
-            found[name] = shapes
-        _needed(least >= 0, f"{name} has a negative size")
-        _needed(total == values.size and values.ndim == 1, f"{name} has other shapes")
+        values = arrays[f"{VALUES}{name}"]
+        found[name] = shapes = _integers(arrays, f"{SHAPES}{name}", ndim=2)
+        _needed(
+            lists.one_each(f"{SHAPES}{name}"),
+            f"{name} has {len(shapes)} shapes of {trees.sizes.size} draws",
+        )
+        _needed(shapes.min(initial=0) >= 0, f"{name} has a negative size")
+        entries = shapes.prod(axis=1, dtype=np.float64)
+        right = values.ndim == 1 and lists.have(f"{VALUES}{name}", entries)
+        _needed(right, f"{name} has other shapes")
         check_law(name, values, DRAW)
         if name in of_chains:
+            same = (shapes == shapes[0]).all()
             _needed(same, f"{name} is traced, and differs in shape between draws")
     if "stick" in found or "rest" in found:
         _check_sticks(arrays, found, trees)
@@ -250,23 +330,23 @@ def _checked_parameters(arrays: Arrays, trees: _Trees) -> tuple[dict[str, Shapes
     return found, of_chains
 
 
-def _check_sticks(arrays: Arrays, shapes: dict[str, Shapes], trees: _Trees) -> None:
+def _check_sticks(arrays: Arrays, shapes: dict[str, Integers], trees: _Trees) -> None:
     """Check the sticks of all nodes, if rows belong to groups."""
     deepest = int(trees.level.max())
     sizes = trees.sizes
     for name in ("stick", "rest"):
-        right = name in shapes and _have(shapes[name], (sizes, deepest))
+        right = name in shapes and have(shapes[name], (sizes, deepest))
         _needed(right, f"{name} has other shapes")
     sticks: dict[str, npt.NDArray[Any]] = {
         name: arrays[f"{VALUES}{name}"].reshape(-1, deepest) for name in ("stick", "rest")
     }
-    n_points = points_above_leaves(trees.outline["n_edges"], trees.outline["n_leaves"])
-    of_parents = {"theta": trees.outline["n_edges"], "theta_rest": n_points}
+    n_points = points_above_leaves(trees.n_edges, trees.n_leaves)
+    of_parents = {"theta": trees.n_edges, "theta_rest": n_points}
     for name, size in of_parents.items():
         if name not in shapes:
             continue
         width = _last_of(shapes[name])
-        right = width > 0 and _have(shapes[name], (size, width))
+        right = width > 0 and have(shapes[name], (size, width))
         _needed(right, f"{name} has other shapes")
         sticks[name] = arrays[f"{VALUES}{name}"].reshape(-1, width)
     top = trees.level[trees.above]
@@ -274,33 +354,34 @@ def _check_sticks(arrays: Arrays, shapes: dict[str, Shapes], trees: _Trees) -> N
     check_sticks(sticks, top, trees.level)
 
 
-def _check_seated(arrays: Arrays, shapes: dict[str, Shapes]) -> None:
+def _check_seated(arrays: Arrays, shapes: dict[str, Integers]) -> None:
     """Check that rows of all groups are those of the leaves."""
     n, seated = shapes["sums_n"], shapes["sums_seated"]
-    n_leaves = n[0] if isinstance(n, tuple) and n else np.asarray(n).reshape(-1, 1)[:, 0]
     width = _last_of(seated)
-    right = width > 0 and _have(n, (n_leaves,)) and _have(seated, (n_leaves, width))
+    right = width > 0 and n.shape[1] == 1 and have(seated, (n[:, 0], width))
     _needed(right, "sums_seated has other shapes")
     parts = arrays[f"{VALUES}sums_seated"].reshape(-1, width).sum(axis=1)
     same = np.array_equal(parts, arrays[f"{VALUES}sums_n"])
     _needed(same, "rows of groups are not all")
 
 
-def _have(shapes: Shapes, wanted: Sequence[int | Integers]) -> bool:
-    """Return whether all draws have a shape; of its sizes, arrays have one for each draw."""
-    if isinstance(shapes, tuple):
-        return len(shapes) == len(wanted) and all(
-            size == one if isinstance(one, int) else (one == size).all()
-            for size, one in zip(shapes, wanted, strict=True)
-        )
-    right = shapes.shape[1] == len(wanted)
-    return right and all((shapes[:, k] == one).all() for k, one in enumerate(wanted))
-
-
-def _last_of(shapes: Shapes) -> int:
+def _last_of(shapes: Integers) -> int:
     """Return the last size of the first draw's shape; 0 if it has none."""
-    first = shapes if isinstance(shapes, tuple) else shapes[0].tolist()
-    return first[-1] if first else 0
+    return int(shapes[0, -1]) if shapes.shape[1] else 0
+
+
+def _integers(arrays: Arrays, name: str, ndim: int = 1) -> Integers:
+    array = arrays[name]
+    if array.ndim != ndim or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} is no array of whole numbers with {ndim} axes")
+    return array
+
+
+def _flags(arrays: Arrays, name: str, size: int) -> npt.NDArray[np.bool_]:
+    array = arrays[name]
+    if array.shape != (size,) or array.dtype != np.bool_:
+        raise ValueError(f"{name} is no array of {size} truth values")
+    return array
 
 
 class Outlines:
@@ -325,83 +406,7 @@ def _outline_of(draws: list[Draw]) -> Outline | None:
             draw.parameters.keys() == draws[0].parameters.keys() and draw.traced == draws[0].traced
         )
         _needed(same, "draws have different parameters")
-    return check_packed(pack_draws(draws))
-
-
-def check_alike(outlines: Sequence[Outline | None]) -> None:
-    """Raise unless all draws have the same parameters: the first tells what they have."""
-    kinds = {(one.names, one.traced) for one in outlines if one is not None}
-    _needed(len(kinds) <= 1, "draws have different parameters")
-
-
-def check_draws(outline: Outline | None, model: Model, sizes: Sizes) -> None:
-    """Raise unless draws are of this model: levels, parameters and their shapes are as it says."""
-    if outline is None:
-        return
-    (n_rows,) = sizes["rows"]
-    _needed((outline.n_data == n_rows).all(), f"draws have other rows than {n_rows}")
-    right = (outline.deepest == model.depth).all()
-    _needed(right, f"a draw has other levels than {model.depth}")
-    if model.leaf_noise == "own":
-        _needed(outline.each_level, "a branch skips a level")
-    else:
-        # Nodes that have one child would need more room than there is.
-        _needed(outline.branching, "a node has a single child")
-    names = outline.names
-    needed = NEEDED[model.leaf_noise] + NEEDED_OF_GROUPS * (model.groups is not None)
-    if model.groups is not None and model.groups.line is not None:
-        needed += NEEDED_OF_PARENTS
-    absent = [name for name in needed if name not in names]
-    _needed(not absent, f"a draw lacks {', '.join(absent)}")
-    _check_shapes(outline, sizes)
-    n_sums = sum(name.startswith("sums_") for name in names)
-    wanted = 4 if model.groups is None else 5
-    _needed(n_sums in (0, wanted), "a draw lacks sums of its leaves")
-    _needed(n_sums > 0 or outline.labelled, "neither labels nor sums")
-    _needed(not sizes["gaps"][0] or "imputed" in names, "a draw lacks imputed")
-
-
-def _check_shapes(outline: Outline, sizes: Sizes) -> None:
-    """Check that parameters have a shape that follows from the model and from each draw's tree."""
-    of_trees = {
-        "leaves": outline.n_leaves,
-        "inner": outline.n_nodes - outline.n_leaves,
-        "nodes": outline.n_nodes,
-        "edges": outline.n_edges,
-        "points": points_above_leaves(outline.n_edges, outline.n_leaves),
-    }
-    for name, shapes in outline.shapes.items():
-        axes = DRAW[name].axes if name in DRAW else None
-        if axes is None:
-            continue
-        expected: list[int | Integers] = []
-        for axis in axes:
-            if axis in of_trees:
-                expected.append(of_trees[axis])
-            else:
-                expected.extend(sizes[axis])
-        if not _have(shapes, expected):
-            one = list(shapes) if isinstance(shapes, tuple) else shapes[0].tolist()
-            raise ValueError(f"{name} must have the axes {', '.join(axes)}, got {one}")
-
-
-def points_above_leaves(n_edges: Integers, n_leaves: Integers) -> Integers:
-    """Return how many points trees have above the last level, on which all leaves are."""
-    return n_edges + 1 - n_leaves
-
-
-def _integers(arrays: Arrays, name: str, ndim: int = 1) -> Integers:
-    array = arrays[name]
-    if array.ndim != ndim or array.dtype.kind not in "iu":
-        raise ValueError(f"{name} is no array of whole numbers with {ndim} axes")
-    return array
-
-
-def _flags(arrays: Arrays, name: str, size: int) -> npt.NDArray[np.bool_]:
-    array = arrays[name]
-    if array.shape != (size,) or array.dtype != np.bool_:
-        raise ValueError(f"{name} is no array of {size} truth values")
-    return array
+    return check_packed([pack_draws(draws)])[0]
 
 
 def _needed(condition: Any, what: str) -> None:

@@ -19,8 +19,9 @@ from sticktree.inference.fitting import Sampled
 from sticktree.inference.packing import RestingChain
 from sticktree.inference.selection import Selection
 from sticktree.io.laws import Sizes, sizes_of
+from sticktree.io.outlines import check_draws
 from sticktree.io.sound_chains import check_chains
-from sticktree.io.sound_draws import Outlines, check_alike, check_draws
+from sticktree.io.sound_draws import Outlines
 from sticktree.model import Groups, Model
 from sticktree.tree import NULL, Tree
 
@@ -69,12 +70,10 @@ def _check_sampled(sampled: Sampled, training: TrainingData, outlines: Outlines)
         same = set(looks[-1].left) == begun if ended else set(looks[-1].left) <= begun
         _needed(same, "there are other chains than looked at")
     sizes = sizes_of(model, training.data, training.n_data, training.parallel)
-    found = [outlines.of(run.draws) for run in runs]
-    check_alike(found)
-    for run, outline in zip(runs, found, strict=True):
+    for run in runs:
         n_drawn = (len(run.draws) - 1) * sampled.schedule.thin
         _needed(run.n_sweeps >= n_drawn, "there are more draws than sweeps")
-        check_draws(outline, model, sizes)
+    check_draws([outlines.of(run.draws) for run in runs], model, sizes)
     chains = [run.chain for run in runs if isinstance(run.chain, RestingChain)]
     check_chains([chain.arrays for chain in chains if chain.arrays is not None], model, sizes)
 
@@ -181,7 +180,7 @@ def check_rows(training: TrainingData) -> None:
     for name in ("standardised", "outside"):
         array = getattr(training, name)
         _needed(array.ndim == 2 and array.shape[1] == n_columns, f"{name} has other columns")
-        _needed(array.dtype == np.float64, f"{name} holds {array.dtype}")
+        _needed(array.dtype == np.float64, f"{name} holds no floats")
         _check_values(array, scaling.columns)
     if training.factored is not None:
         _check_factored(training.factored, training.data)
@@ -278,7 +277,7 @@ def _check_selection(
         if not draws or training.parallel or draws[0].n_data != training.n_data:
             continue  # these never answer
         check_model(models[name], training)
-        check_draws(outlines.of(draws), models[name], _sizes(models[name], training))
+        check_draws([outlines.of(draws)], models[name], _sizes(models[name], training))
 
 
 def _sizes(model: Model, training: TrainingData) -> Sizes:
