@@ -53,7 +53,7 @@ SETS = {
     "CCLE": Held("ccle", "raw", True, True),
     "CCLE with gaps": Held("ccle_activity", "raw", True, True),
     "Glass": Held("glass", "standardised", True, True),
-    "digits": Held("digits", "raw", False, False),
+    "digits": Held("digits", "raw", True, False),
     "R15": Held("r15", "standardised", False, False),
     "Aggregation": Held("aggregation", "standardised", False, False),
 }
