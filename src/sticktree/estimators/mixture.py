@@ -379,6 +379,8 @@ class DFPMixture(FittedMixture):
         y: object = None,
         *,
         groups: Any = None,
+        parents: Any = None,
+        times: Any = None,
         n_warmup: int = 20,
         n_draws: int = 50,
         forget: float = 0.0,
@@ -413,6 +415,14 @@ class DFPMixture(FittedMixture):
             its shares are those of all its rows. A row whose group is missing is a group of its
             own. There may be 2,000 groups, such rows among them; a group that is forgotten to its
             last row goes with the batch after that.
+        parents : sequence, length n_samples, dict, str or None, default=None
+            The parent of the group of each row, as in :meth:`fit`: from the first batch on, or
+            never. A group keeps its parent; those of new groups must be given. A dict may have
+            groups that are to come.
+        times : sequence, length n_samples, str or None, default=None
+            The time of each row in place of ``groups``, from the first batch on or never. A new
+            time has the one before as its parent, and may come late: then it is the parent of the
+            one after it.
         n_warmup : int, default=20
             Sweeps of each chain after a later batch, before draws are kept.
         n_draws : int, default=50
@@ -447,15 +457,15 @@ class DFPMixture(FittedMixture):
         >>> mixture.stream_.n_rows, mixture.labels_.size
         (300, 100)
         """
+        given = check_kin(groups, parents, times)
         if hasattr(self, "fit_"):
-            _check_no_parents(self.fit_)
             forget, drift = check_forget(forget), check_drift(drift)
-            self.fit_ = with_batch(self, X, n_warmup, n_draws, groups, forget, drift)
+            self.fit_ = with_batch(self, X, n_warmup, n_draws, given, forget, drift)
         else:
             if PARAMETERS["factors"].check(self.factors) not in (None, AUTO):
                 raise ParameterError("factors", self.factors, 'None or "auto" with partial_fit')
             check_forget(forget), check_drift(drift)  # there is nothing yet
-            fit = self._fitted(X, None, "parallel", None, groups, more_to_come=True)
+            fit = self._fitted(X, None, "parallel", None, given, more_to_come=True)
             self.fit_ = as_first_batch(fit)
         return self
 
@@ -552,14 +562,6 @@ def _concluded(fit: Fit, plan: Plan) -> Fit:
     if fit.diagnosis.verdict().agreement == "disagree":
         warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
     return fit
-
-
-def _check_no_parents(last: Fit) -> None:
-    groups = last.training.groups
-    if groups is not None and groups.parents is not None:
-        raise ValueError(
-            "partial_fit goes on without parents of groups and times only: fit all rows again"
-        )
 
 
 def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
