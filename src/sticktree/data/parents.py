@@ -94,6 +94,8 @@ def read_kin(
     >>> read_kin(Kin([7, 9, 8]), 3, np.arange(3)).parents
     array([-1,  0,  1,  2], dtype=int32)
     """
+    if isinstance(groups, RowGroups):  # of a fit that goes on
+        return groups
     if not isinstance(groups, Kin):
         return read_groups(groups, n_rows, rows, column, more_to_come=more_to_come)
     found = read_groups(

@@ -15,6 +15,7 @@ from sticktree.data.parents import check_kin
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
+from sticktree.estimators.going_on import check_same
 from sticktree.estimators.online import (
     as_first_batch,
     check_drift,
@@ -494,7 +495,7 @@ class DFPMixture(FittedMixture):
             if last is None:
                 sampled = sample_posterior(training, plan, checkpoint)
             else:
-                _check_same(last, training, parameters)
+                check_same(last, training, parameters)
                 sampled = continue_sampling(last.sampled, training, plan, checkpoint)
         stream = None if last is None else last.stream
         fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
@@ -562,15 +563,6 @@ def _concluded(fit: Fit, plan: Plan) -> Fit:
     if fit.diagnosis.verdict().agreement == "disagree":
         warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
     return fit
-
-
-def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
-    for name, text in parameters.items():
-        if text != last.parameters[name]:
-            same = f"that of the last fit, {last.parameters[name]}, when warm_start=True goes on"
-            raise ParameterError(name, text, same, shown=text)
-    if training.digest != last.training.digest:
-        raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
 
 def _checkpoint(
