@@ -38,6 +38,7 @@ PARTS: dict[str, Callable[[bool], Iterator[Row]]] = {
         groups.groups,
         groups.groups_of_many,
         group_answers.group_answers,
+        group_answers.group_overlap,
         group_answers.group_penguins,
         start.memory,
         start.compiling,

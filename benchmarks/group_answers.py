@@ -13,11 +13,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from benchmarks.group_data import (
     N_BRANCHES,
+    OF_FIRST,
     PAIRS,
     Simulation,
     fisher_evidence,
     kmeans_by_bic,
     nearest,
+    overlapping,
     roc_area,
     simulate,
 )
@@ -26,8 +28,9 @@ from sticktree import DFPMixture, datasets
 from sticktree.checks import FloatArray
 from sticktree.posterior.composition import Composition
 
-SEEDS = range(6)
+SEEDS = range(18)
 N_PERMUTED = 2  # of them, once more with groups at random
+DISTANCES, N_OVERLAPPING = (3.0, 4.0), 6  # deviations between two branches, and tables of each
 COVERAGE = (0.90, 0.97)
 LEAST_AREA, LEAST_GAIN, LEAST_P = 0.95, 100.0, 0.01
 QUICK: dict[str, Any] = {"n_chains": 2, "n_warmup": 10, "n_draws": 10}
@@ -61,7 +64,7 @@ def answer(simulation: Simulation, composition: Composition, labels: Any) -> Ans
 def group_answers(quick: bool) -> Iterator[Row]:
     """Simulate 8 groups of 500 rows in 10 branches, half of which differ by a factor of 2."""
     free, given, chance, gains = [], [], [], []
-    areas: dict[str, list[float]] = {"free": [], "given": [], "bic": [], "kmeans": []}
+    areas: dict[str, list[float]] = {}
     for seed in list(SEEDS)[: 1 if quick else None]:
         made = simulate(seed, 60 if quick else 500)
         mixture = _fitted(made.data, made.group, seed, quick)
@@ -69,10 +72,15 @@ def group_answers(quick: bool) -> Iterator[Row]:
         of_ten = mixture.composition(N_BRANCHES), mixture.cluster(N_BRANCHES)
         given.append(answer(made, *of_ten))
         by_kmeans = KMeans(N_BRANCHES, n_init=10, random_state=0).fit(made.data).labels_
-        areas["free"].append(roc_area(made, free[-1].evidence))
-        areas["given"].append(roc_area(made, given[-1].evidence))
-        areas["bic"].append(roc_area(made, fisher_evidence(made, kmeans_by_bic(made.data))))
-        areas["kmeans"].append(roc_area(made, fisher_evidence(made, by_kmeans)))
+        evidence = {
+            "free": free[-1].evidence,
+            "given": given[-1].evidence,
+            "bic": fisher_evidence(made, kmeans_by_bic(made.data)),
+            "kmeans": fisher_evidence(made, by_kmeans),
+            "known": fisher_evidence(made, made.branch),
+        }
+        for who, its in evidence.items():
+            areas.setdefault(who, []).append(roc_area(made, its))
         if seed < N_PERMUTED:
             mixed = np.random.default_rng(seed).permutation(made.group)
             alike = _fitted(made.data, mixed, seed, quick)
@@ -89,11 +97,31 @@ def group_answers(quick: bool) -> Iterator[Row]:
         named = "k-means by BIC and Fisher" if peer == "bic" else "k-means and Fisher"
         what = f"area under the ROC curve, {what}, beside {named}"
         yield Row(what, f"{area:.3f}", f"{other:.3f}", f"{area - other:+.3f}", ahead, verdict(met))
+    known = f"{np.mean(areas['known']):.3f}"
+    yield Row("the same of Fisher's test where the branches are known", "", known, "", "", "")
     p_value = float(stats.kstest(np.concatenate(chance).ravel(), "uniform").pvalue)
     bound = Target(LEAST_P, at_least=True)
     what = "P(> 0) of groups at random: uniform? p of Kolmogorov's test"
     yield Row(what, f"{p_value:.2f}", "", "", str(bound), verdict(bound.met(p_value)))
     yield _gain("gain of groups at random, the largest, in nats", max(gains), most=3.0)
+
+
+def group_overlap(quick: bool) -> Iterator[Row]:
+    """Cut fits into two branches that overlap: rows at the border are of one or of the other."""
+    covered, accuracy = [], []
+    for distance in DISTANCES:
+        for seed in range(1 if quick else N_OVERLAPPING):
+            data, branch, group = overlapping(seed, distance)
+            mixture = _fitted(data, group, seed, quick)
+            same = mixture.cluster(2) == branch
+            accuracy.append(max(same.mean(), 1.0 - same.mean()))
+            low, high = (end[:, int(same.mean() < 0.5)] for end in mixture.composition(2).interval)
+            covered.append((low <= OF_FIRST) & (high >= OF_FIRST))
+    share, right = float(np.mean(covered)), f"{np.mean(accuracy):.1%} of labels right"
+    what = "coverage of shares, two branches 3 or 4 deviations apart"
+    met = COVERAGE[0] <= share <= COVERAGE[1]
+    bound = f"{COVERAGE[0]:.0%}–{COVERAGE[1]:.0%}"
+    yield Row(what, f"{share:.1%}", "", right, bound, verdict(met))
 
 
 def group_penguins(quick: bool) -> Iterator[Row]:

@@ -19,6 +19,7 @@ APART = 4.2  # least Mahalanobis distance of two branches, by the mean of their 
 SMALLEST = 0.02  # share of a branch
 PAIRS = [(j, j + N_GROUPS // 2) for j in range(N_GROUPS // 2)]  # of groups that are compared
 MOST_CLUSTERS = 20
+OF_FIRST = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85])  # of two branches that overlap
 
 
 class Simulation(NamedTuple):
@@ -52,6 +53,16 @@ def simulate(seed: int, n_rows: int = N_ROWS) -> Simulation:
     data = centre[branch] + np.einsum("nij,nj->ni", root[branch], noise)
     group = np.repeat(np.arange(N_GROUPS, dtype=np.int32), n_rows)
     return Simulation(data, branch, group, shares)
+
+
+def overlapping(seed: int, distance: float) -> tuple[FloatArray, IntArray, IntArray]:
+    """Draw rows, branches and groups of two round branches, so many deviations apart."""
+    rng = np.random.default_rng([seed, int(10 * distance)])
+    parts = [rng.random(N_ROWS) >= share for share in OF_FIRST]
+    branch = np.concatenate(parts).astype(np.int32)
+    data = rng.standard_normal((branch.size, 3))
+    data[:, 0] += distance * branch
+    return data, branch, np.repeat(np.arange(OF_FIRST.size, dtype=np.int32), N_ROWS)
 
 
 def _branches(rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -4,6 +4,8 @@ Draws of trees are made by hand, so that there is nothing to fit: three branches
 each, every cluster of two leaves.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,6 +13,7 @@ from scipy import stats
 from sticktree import Tree
 from sticktree.engine.draw import Draw
 from sticktree.posterior.composition import Composition
+from sticktree.posterior.homes import Homes
 from sticktree.posterior.shares import Points, group_shares
 from tests.support.statistics import FALSE_ALARM
 
@@ -44,13 +47,17 @@ def draw_of(cluster, rng, gamma):
     )
 
 
-def composition_of(truth, rng, n_rows=300, gamma=100.0, n_draws=4, times=60):
-    """Draw rows of groups with these shares of clusters, and what is said of them."""
+def composition_of(truth, rng, n_rows=300, gamma=100.0, n_draws=4, times=60, mislabelled=0.0):
+    """Draw rows of groups with these shares of clusters, and what is said of them.
+
+    Some of the rows may have the label of the other cluster of their branch.
+    """
     kinds = [rng.choice(N_CLUSTERS, size=n_rows, p=shares) for shares in truth]
     cluster = np.concatenate(kinds).astype(np.int32)
     group = np.repeat(np.arange(len(truth), dtype=np.int32), n_rows)
     draws = [draw_of(cluster, rng, gamma) for _ in range(n_draws)]
-    shares = group_shares(draws, group, len(truth), cluster, rng, times)
+    labels = cluster ^ (rng.random(cluster.size) < mislabelled)
+    shares = group_shares(draws, group, len(truth), labels, rng, times)
     partitions = np.zeros((1, len(truth)), dtype=np.int32)
     return Composition(tuple(range(len(truth))), shares, TREE, partitions)
 
@@ -103,6 +110,43 @@ def test_intervals_of_shares_and_ratios_cover_94_percent():
     ratios = np.abs(np.array(ratios) - 0.5) < 0.47
     for covered in (shares, ratios):
         assert stats.binomtest(int(np.sum(covered)), 200, 0.94).pvalue > FALSE_ALARM
+
+
+def test_labels_of_rows_at_the_border_do_not_draw_groups_to_one_another():
+    """A tenth of the rows of two clusters have the label of the other, whatever their group."""
+    truth = np.array([SHARES, SHARES[[1, 0, 3, 2, 5, 4]]])
+    rng, covered, between = np.random.default_rng(5), [], []
+    for k in range(200):
+        composition = composition_of(truth, rng, mislabelled=0.1)
+        j, branch = k % 2, k % 2  # .3 and .05, in turn
+        low, high = composition.interval
+        covered.append(low[j, branch] <= truth[j, branch] <= high[j, branch])
+        between.append(composition.mean[0, 0] - composition.mean[1, 0])
+    assert stats.binomtest(int(np.sum(covered)), 200, 0.94).pvalue > FALSE_ALARM
+    assert np.mean(between) == pytest.approx(0.25, abs=0.01)
+
+
+def test_clusters_that_a_draw_does_not_tell_apart_have_the_rows_of_their_labels():
+    """Clusters 0 and 1 are in the same leaves, and a few rows of 1 are in a leaf of 2."""
+    rng = np.random.default_rng(6)
+    cluster = rng.choice(N_CLUSTERS, size=400, p=SHARES).astype(np.int32)
+    group = np.repeat(np.arange(2, dtype=np.int32), 200)
+    cluster[group == 0] = np.where(cluster[group == 0] == 1, 0, cluster[group == 0])
+    drawn = draw_of(np.where(cluster == 1, 0, cluster), rng, 100.0)
+    leaf = drawn.leaf.copy()
+    leaf[np.flatnonzero(cluster == 1)[:3]] = 14  # of cluster 2
+    homes = Homes.of(replace(drawn, leaf=leaf), cluster, N_CLUSTERS)
+    assert homes.at_home.tolist() == [True, False, True, True, True, True]
+    assert homes.counts.sum() == 400
+    shares = group_shares([drawn] * 20, group, 2, cluster, rng, 100)
+    np.testing.assert_allclose(shares.sum(axis=2), 1.0)
+    of_both = shares[:, :, :2].sum(axis=2)
+    for j in range(2):
+        # Two leaves have both, and half a row more of each cluster.
+        n = np.array([(cluster[group == j] == k).sum() for k in range(2)])
+        assert shares[:, j, 1].mean() / of_both[:, j].mean() == pytest.approx(
+            (n[1] + 1.0) / (n.sum() + 2.0), abs=0.02
+        )
 
 
 def test_conditions_whose_groups_vary_have_uniform_probabilities():

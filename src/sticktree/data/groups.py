@@ -57,6 +57,11 @@ class RowGroups:
         """How many groups there are, with those of rows that have no name."""
         return max(int(self.of_data.max()) + 1, self.total or 0)
 
+    @property
+    def parameter(self) -> str:
+        """The name by which they were given."""
+        return "times" if self.in_order else "groups"
+
     def numbers_of(self, groups: npt.ArrayLike, n_rows: int) -> IntArray:
         """Return the groups of other rows; −1 is one that is not known, or none.
 
@@ -151,7 +156,11 @@ def read_groups(
 
 
 def join_groups(
-    known: RowGroups, n_left: npt.NDArray[np.int64], groups: Any, n_rows: int
+    known: RowGroups,
+    n_left: npt.NDArray[np.int64],
+    groups: Any,
+    n_rows: int,
+    parameter: str = "groups",
 ) -> tuple[RowGroups, npt.NDArray[np.int64]]:
     """Return the groups of new rows together with those known, and the new number of each of these.
 
@@ -166,12 +175,12 @@ def join_groups(
     >>> found.names, found.of_data, found.total, place
     (('c', 'd'), array([0, 3, 1], dtype=int32), 4, array([-1,  1,  2]))
     """
-    labels = labels_of(groups, n_rows)
+    labels = labels_of(groups, n_rows, parameter)
     kept = [name for name, n in zip(known.names, n_left, strict=False) if n]
     names = sorted({*kept, *(name for name in labels if name is not None)}, key=in_order)
     if not names:
         expected = "a name for some row, as all groups of batches before are forgotten"
-        raise ParameterError("groups", groups, expected, shown="none at all")
+        raise ParameterError(parameter, groups, expected, shown="none at all")
     number = {name: k for k, name in enumerate(names)}
     place = np.full(known.number, NULL, dtype=np.int64)
     for k, name in enumerate(known.names):

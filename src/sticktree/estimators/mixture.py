@@ -15,6 +15,7 @@ from sticktree.data.parents import check_kin
 from sticktree.data.training import TrainingData
 from sticktree.errors import ParameterError, warn_caller
 from sticktree.estimators.answers import FittedMixture
+from sticktree.estimators.going_on import check_same
 from sticktree.estimators.online import (
     as_first_batch,
     check_drift,
@@ -380,6 +381,8 @@ class DFPMixture(FittedMixture):
         y: object = None,
         *,
         groups: Any = None,
+        parents: Any = None,
+        times: Any = None,
         n_warmup: int = 20,
         n_draws: int = 50,
         forget: float = 0.0,
@@ -414,6 +417,14 @@ class DFPMixture(FittedMixture):
             its shares are those of all its rows. A row whose group is missing is a group of its
             own. There may be 2,000 groups, such rows among them; a group that is forgotten to its
             last row goes with the batch after that.
+        parents : sequence, length n_samples, dict, str or None, default=None
+            The parent of the group of each row, as in :meth:`fit`: from the first batch on, or
+            never. A group keeps its parent; those of new groups must be given. A dict may have
+            groups that are to come.
+        times : sequence, length n_samples, str or None, default=None
+            The time of each row in place of ``groups``, from the first batch on or never. A new
+            time has the one before as its parent, and may come late: then it is the parent of the
+            one after it.
         n_warmup : int, default=20
             Sweeps of each chain after a later batch, before draws are kept.
         n_draws : int, default=50
@@ -448,15 +459,15 @@ class DFPMixture(FittedMixture):
         >>> mixture.stream_.n_rows, mixture.labels_.size
         (300, 100)
         """
+        given = check_kin(groups, parents, times)
         if hasattr(self, "fit_"):
-            _check_no_parents(self.fit_)
             forget, drift = check_forget(forget), check_drift(drift)
-            self.fit_ = with_batch(self, X, n_warmup, n_draws, groups, forget, drift)
+            self.fit_ = with_batch(self, X, n_warmup, n_draws, given, forget, drift)
         else:
             if PARAMETERS["factors"].check(self.factors) not in (None, AUTO):
                 raise ParameterError("factors", self.factors, 'None or "auto" with partial_fit')
             check_forget(forget), check_drift(drift)  # there is nothing yet
-            fit = self._fitted(X, None, "parallel", None, groups, more_to_come=True)
+            fit = self._fitted(X, None, "parallel", None, given, more_to_come=True)
             self.fit_ = as_first_batch(fit)
         return self
 
@@ -485,7 +496,7 @@ class DFPMixture(FittedMixture):
             if last is None:
                 sampled = sample_posterior(training, plan, checkpoint)
             else:
-                _check_same(last, training, parameters)
+                check_same(last, training, parameters)
                 sampled = continue_sampling(last.sampled, training, plan, checkpoint)
         stream = None if last is None else last.stream
         fit = Fit(training.without_store(), sampled, plan.level, parameters, stream)
@@ -553,23 +564,6 @@ def _concluded(fit: Fit, plan: Plan) -> Fit:
     if fit.diagnosis.verdict().agreement == "disagree":
         warn_caller(str(fit.diagnosis.advice()), ConvergenceWarning)
     return fit
-
-
-def _check_no_parents(last: Fit) -> None:
-    groups = last.training.groups
-    if groups is not None and groups.parents is not None:
-        raise ValueError(
-            "partial_fit goes on without parents of groups and times only: fit all rows again"
-        )
-
-
-def _check_same(last: Fit, training: TrainingData, parameters: dict[str, str]) -> None:
-    for name, text in parameters.items():
-        if text != last.parameters[name]:
-            same = f"that of the last fit, {last.parameters[name]}, when warm_start=True goes on"
-            raise ParameterError(name, text, same, shown=text)
-    if training.digest != last.training.digest:
-        raise ValueError("X must be the data of the last fit when warm_start=True goes on")
 
 
 def _checkpoint(

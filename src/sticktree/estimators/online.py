@@ -19,7 +19,8 @@ from sticktree.checks import (
     check_reach,
     is_real,
 )
-from sticktree.data.groups import RowGroups, join_groups, take_column
+from sticktree.data.groups import RowGroups, take_column
+from sticktree.data.parents import Kin, join_kin
 from sticktree.data.sources.tables import ChunkedTable
 from sticktree.data.training import MemoryStore, TrainingData, check_few_groups, label_every
 from sticktree.engine import parallel_chain_of
@@ -81,12 +82,12 @@ def with_batch(
         )
     check_level(estimator.level, last.model.depth)
     scaling = last.training.scaling
-    X, groups = _take_groups(X, groups, last)  # noqa: N806
+    X, groups, parents = _take_groups(X, groups, last)  # noqa: N806
     x = scaling.standardised(_read_batch(estimator, X))
     check_reach("X", x, scaling.columns.spoken)
     found, place = None, np.empty(0, dtype=np.int64)
     if last.training.groups is not None:
-        found, place = join_groups(last.training.groups, _rows_left(last), groups, len(x))
+        found, place = join_kin(last.training.groups, _rows_left(last), groups, parents, len(x))
         check_few_groups(found)
     training = TrainingData.of_data(scaling, x, parallel=True, names=row_names(X), groups=found)
     model = _model_with(last.model, found)
@@ -200,23 +201,40 @@ def check_drift(drift: Any) -> float:
 # ---- groups --------------------------------------------------------------------------------------
 
 
-def _take_groups(X: Any, groups: Any, last: Fit) -> tuple[Any, Any]:  # noqa: N803
-    """Return a batch without a column of groups, and the groups; raise unless they go on."""
-    known = last.training.groups
+def _take_groups(X: Any, given: Any, last: Fit) -> tuple[Any, Any, Any]:  # noqa: N803
+    """Return a batch without columns of groups and parents, and these.
+
+    Raise an error unless they go on as those before did.
+    """
+    known, parameter, groups, parents = last.training.groups, "groups", given, None
+    if isinstance(given, Kin):
+        parameter, groups, parents = given.parameter, given.groups, given.parents
     if known is None:
-        if groups is not None:
-            expected = "given from the first batch on, or left out: there were none before"
-            raise ParameterError("groups", groups, expected, verb="be", shown="groups")
-        return X, None
-    if isinstance(groups, str):
-        X, groups, _ = take_column(X, groups)  # noqa: N806
-    elif known.column is not None and known.column in map(str, getattr(X, "columns", ())):
-        X, taken, _ = take_column(X, known.column)  # noqa: N806
-        groups = taken if groups is None else groups
+        if given is not None:
+            _refuse(parameter, parameter, "none")
+        return X, None, None
+    if given is not None and parameter != known.parameter:
+        _refuse(parameter, parameter, known.parameter)
+    if parents is not None and known.parents is None:
+        _refuse("parents", "parents", "groups without parents")
+    columns = {str(name) for name in getattr(X, "columns", ())}
+    if groups is None and known.column in columns:
+        groups = known.column
+    if parents is None and known.parent_column in columns:
+        parents = known.parent_column
+    X, groups, _ = take_column(X, groups, known.parameter)  # noqa: N806
+    X, parents, _ = take_column(X, parents, "parents")  # noqa: N806
     if groups is None:
-        expected = "the group of each row of the batch: those before had groups"
-        raise ParameterError("groups", groups, expected, "rows without one are None")
-    return X, groups
+        one = known.parameter.removesuffix("s")
+        expected = f"the {one} of each row of the batch: those before had {known.parameter}"
+        raise ParameterError(known.parameter, groups, expected, "rows without one are None")
+    return X, groups, parents
+
+
+def _refuse(parameter: str, what: str, before: str) -> None:
+    """Raise an error: there is something that the batches before did not have."""
+    expected = f"given from the first batch on, or left out: those before had {before}"
+    raise ParameterError(parameter, None, expected, shown=what)
 
 
 def _rows_left(last: Fit) -> npt.NDArray[np.int64]:
@@ -235,7 +253,14 @@ def _model_with(model: Model, found: RowGroups | None) -> Model:
     if found is None or model.groups is None:
         return model
     known = model.groups
-    groups = StreamedGroups(found.of_data, known.concentration, known.scale, total=found.number)
+    groups = StreamedGroups(
+        found.of_data,
+        known.concentration,
+        known.scale,
+        found.parents,
+        known.kinship,
+        total=found.number,
+    )
     return replace(model, groups=groups)
 
 
@@ -244,7 +269,8 @@ def _foreseen(
 ) -> tuple[PosteriorPredictive, IntArray | None]:
     """Return what is expected of a batch, and which of the groups known before its rows are of.
 
-    −1 − k is the k-th group that is new.
+    Those that are new have numbers below NULL, by the nearest of their parents that was one before
+    (`Groups.asked`), or by none.
     """
     from sticktree.engine.online.drifting import moved_sums
 
@@ -257,11 +283,17 @@ def _foreseen(
         predictive = replace(predictive, draws=draws)
     if found is None:
         return predictive, None
-    before = np.full(found.number, NULL, dtype=np.int32)
-    before[place[place >= 0]] = np.flatnonzero(place >= 0)
-    new = np.unique(found.of_data[before[found.of_data] == NULL])
-    before[new] = NULL - np.arange(new.size)
-    return predictive, before[found.of_data]
+    assert last.training.groups is not None
+    kept = np.flatnonzero(place >= 0)
+    n_before, was = last.training.groups.number, dict(zip(place[kept].tolist(), kept, strict=True))
+    number = np.empty(found.number, dtype=np.int32)
+    for j in np.unique(found.of_data).tolist():
+        elder = j
+        while elder != NULL and elder not in was:
+            elder = NULL if found.parents is None else int(found.parents[elder])
+        known = was.get(elder, place.size + j)
+        number[j] = known if elder == j and known < n_before else NULL - 1 - known
+    return predictive, number[found.of_data]
 
 
 def _followed(last: Fit, training: TrainingData, workers: Workers, between: Between) -> list[Run]:

@@ -22,6 +22,7 @@ from sticktree.data.scaling import Scaling
 from sticktree.data.sources.tables import ChunkedTable, map_table
 from sticktree.data.training import TrainingData, check_few_groups
 from sticktree.errors import ParameterError, warn_caller
+from sticktree.estimators.going_on import groups_of_last
 from sticktree.fit import Fit
 from sticktree.inference.runner import Workers
 from sticktree.optional import load_pandas
@@ -76,6 +77,8 @@ def training_data(
         return _of_chunks(estimator, X, scaling, groups)
     X, groups, column = take_columns(X, groups)  # noqa: N806
     names, table = row_names(X), read_rows(estimator, X, reset=last is None)
+    if last is not None:
+        groups = groups_of_last(last, groups, len(table.values))
     wanted = factors if last is None else last.training.factors
     return TrainingData.of_table(
         table,

@@ -23,7 +23,6 @@ import numpy as np
 from sticktree.checks import FloatArray, IntArray
 from sticktree.data.scaling import Scaling
 from sticktree.posterior.predictive import PosteriorPredictive
-from sticktree.tree import NULL
 
 Z_LIMIT = 3.89  # two-sided rate of false alarms: 1 in 10,000 batches that are like those before
 MOST_DRAWS = 40  # by which a batch is scored
@@ -81,7 +80,7 @@ def score_batch(
 
     What is missing in the batch is left out of rows drawn for comparison, too. It takes at most
     5,000 rows, of 50 groups, and 40 draws, spread evenly. ``groups`` are those of the rows, if
-    there are any; numbers below 0 are of new ones.
+    there are any; numbers below 0 are of new ones, as in `Groups.asked`.
     """
     rng = np.random.default_rng(0)  # only for which rows stand for all
     used = predictive.thinned(MOST_DRAWS)
@@ -127,7 +126,7 @@ def score_batch(
 
 def _of(used: PosteriorPredictive, groups: IntArray | None, group: int) -> PosteriorPredictive:
     """Return what is expected of rows of a group; a number below 0 is a new one."""
-    return used if groups is None else used.of_group(None if group <= NULL else group)
+    return used if groups is None else used.of_group(group)
 
 
 def _together(used: PosteriorPredictive, groups: IntArray) -> float:

@@ -1,9 +1,11 @@
 """Shares of branches in groups, draw by draw.
 
 In a draw, group j has its own sticks θ_j around the shared ones β, which are Dirichlet given its
-rows. The share of a set S of rows is θ_j(S) = Σ_f θ_j(f)·|f ∩ S|/|f| over the leaves f of the draw,
-so that nodes need not match between draws. Shares add up over every cut, and to 1 together with
-what is not seen yet: branches that none of the rows is on.
+rows. The share of a cluster is Σ θ_j(f) over the leaves f of the draw that are of it (`homes`), so
+that nodes need not match between draws, and that it is as uncertain as which rows belong to the
+cluster. A leaf may hold clusters that the draw does not tell apart; their shares of it are those in
+the rows of the group, Dirichlet with half a row for each. Shares add up over every cut, and to 1
+together with what is not seen yet: branches that none of the rows is on.
 
 What is said of groups rests on their own rows. The γ of the model is one for all points of the
 tree, most of which part a cluster into leaves that all groups have alike, so that it is large and
@@ -23,6 +25,7 @@ from scipy.special import gammaln
 
 from sticktree.checks import FloatArray, IntArray
 from sticktree.engine.draw import Draw
+from sticktree.posterior.homes import Homes
 from sticktree.tree import NULL
 
 ALONE = 0.9  # share of one cluster among the data of a node that is of it
@@ -47,24 +50,46 @@ def group_shares(
     n_clusters = int(labels.max()) + 1
     out = np.empty((len(draws), times, n_groups, n_clusters + 1))
     for k, draw in enumerate(draws):
-        below = _below(draw, labels, n_clusters)
+        homes = Homes.of(draw, labels, n_clusters)
+        below = _below(draw, homes.counts)
         points = Points.of(draw, group, n_groups).resting_on_rows(below)
         leaves = np.flatnonzero(draw.level == draw.level.max())
         within = below[leaves] / np.maximum(below[leaves].sum(axis=1, keepdims=True), 1.0)
         mass = node_shares(points, draw.parent, rng, times)
-        out[k, ..., :-1] = mass[..., leaves] @ within
+        together = (homes.counts[leaves] > 0).sum(axis=1) > 1
+        out[k, ..., :-1] = mass[..., leaves[~together]] @ within[~together]
+        for leaf in leaves[together]:
+            rows = np.flatnonzero(draw.leaf == leaf)
+            cluster = homes.clusters(draw.leaf[rows], labels[rows])
+            parts = _parts_of_leaf(cluster, group[rows], (n_groups, n_clusters), rng, times)
+            out[k, ..., :-1] += mass[..., leaf, None] * parts
     out[..., -1] = np.maximum(1.0 - out[..., :-1].sum(axis=-1), 0.0)
     return out.reshape(-1, n_groups, n_clusters + 1)
 
 
-def _below(draw: Draw, labels: IntArray, n_clusters: int) -> FloatArray:
-    """Return how many data of each cluster are at or below each node, shape (nodes, clusters).
+def _parts_of_leaf(
+    cluster: IntArray, group: IntArray, shape: tuple[int, int], rng: np.random.Generator, times: int
+) -> FloatArray:
+    """Draw the shares of clusters in each group within a leaf, (times, groups, clusters).
+
+    ``cluster`` and ``group`` are those of its data.
+    """
+    n = np.zeros(shape)
+    here = group < shape[0]
+    np.add.at(n, (group[here], cluster[here]), 1.0)
+    out, known = np.zeros((times, *shape)), np.unique(cluster)
+    drawn = rng.standard_gamma(np.broadcast_to(n[:, known] + HALF, (times, shape[0], known.size)))
+    out[..., known] = drawn / drawn.sum(axis=2, keepdims=True)
+    return out
+
+
+def _below(draw: Draw, counts: FloatArray) -> FloatArray:
+    """Return how many data of each cluster are at or below each node, given those of leaves.
 
     Rows of a stream that have left memory have no labels. A node that has no others is taken as the
     one above it, unless that is the root: then it is none of the clusters.
     """
-    below = np.zeros((draw.parent.size, n_clusters))
-    np.add.at(below, (draw.leaf, labels), 1.0)
+    below = counts.copy()
     for k in range(draw.parent.size - 1, 0, -1):
         below[draw.parent[k]] += below[k]
     for k in np.flatnonzero(below.sum(axis=1) == 0).tolist():  # parents come before children
@@ -194,7 +219,8 @@ def group_partitions(
     out = np.zeros((len(draws), n_groups), dtype=np.int32)
     for row, draw in enumerate(draws):
         points = Points.of(draw, group, n_groups)
-        point, of_entry = points.parts(_below(draw, labels, int(labels.max()) + 1))
+        homes = Homes.of(draw, labels, int(labels.max()) + 1)
+        point, of_entry = points.parts(_below(draw, homes.counts))
         n_parts = np.bincount(point, minlength=points.left.size)
         if (n_parts < 2).all():
             continue

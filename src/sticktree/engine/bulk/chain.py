@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ from sticktree.engine.bulk.proposals import (
     log_selection,
     propose,
 )
+from sticktree.engine.bulk.regrouped import in_other_groups, sticks_of_others
 from sticktree.engine.bulk.rows import Rows
 from sticktree.engine.bulk.state import ChainState
 from sticktree.engine.bulk.sums import Grid, Sums, Tally
@@ -168,18 +169,19 @@ class BulkChain(ChainState):
     def regroup(self, groups: Groups, place: npt.NDArray[np.int64]) -> None:
         """Go on with more groups, or others: group j is now number ``place[j]``, or gone if −1.
 
-        A group that goes has no rows.
+        A group that goes has no rows. Numbers after the groups are of parents without rows.
         """
+        before = self.model.groups
+        assert before is not None
         self.model = replace(self.model, groups=groups)
-        old, self.n_groups = self.seated, groups.number
-        self.seated = np.zeros((len(old), self.n_groups), dtype=np.int64)
-        self.seated[:, place[place >= 0]] = old[:, place >= 0]
-        state: Any = self.state
+        self.n_groups, state = groups.number, cast("Any", self.state)
+        self.seated = in_other_groups(self.seated, place, self.n_groups)
         room = len(state.seated)
         self.state = replace(
             state,
             seated=np.zeros((room, self.n_groups + 1), dtype=np.int64),
             present=np.array([self.n_groups], dtype=np.int64),
+            **sticks_of_others(state, before.line, groups.line, place),
         )
 
     def _begin(self, rows: Rows) -> None:

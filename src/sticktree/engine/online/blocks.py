@@ -19,6 +19,7 @@ from sticktree.engine.bulk.components import KEY, NEXT_SALT, SALT, SWEEP, Compon
 from sticktree.engine.bulk.halves import Units, halve_one
 from sticktree.engine.bulk.leanings import MOST
 from sticktree.engine.bulk.philox import ASSIGN, philox, rank_of, uniform_of
+from sticktree.engine.bulk.regrouped import in_other_groups
 from sticktree.engine.bulk.sums import PRODUCTS, SQUARES, Grid, Sums, Tally, n_sums, symmetric
 from sticktree.jit import jit
 
@@ -85,9 +86,7 @@ class Blocks(NamedTuple):
 
     def in_groups(self, place: Places, n_groups: int) -> Blocks:
         """Return the blocks if group j is now number ``place[j]``; −1 is one that has no rows."""
-        seated = np.zeros((self.n.size, n_groups), dtype=np.int64)
-        seated[:, place[place >= 0]] = self.seated[:, place >= 0]
-        return self._replace(seated=seated)
+        return self._replace(seated=in_other_groups(self.seated, place, n_groups))
 
     def plus(self, other: Blocks) -> Blocks:
         """Return the blocks of both."""

@@ -45,7 +45,8 @@ class Between(NamedTuple):
 
     Each row before is forgotten with probability ``forget``, and leaves that lose all go; then the
     place of each leaf takes a step of variance ``drift`` Σ. ``groups`` are those of the new rows,
-    of which group ``place[j]`` is number j of the batch before; −1 has no rows any more.
+    of which group ``place[j]`` is number j of the batch before; −1 has no rows any more. Parents
+    without rows have their places after the groups.
     """
 
     forget: float = 0.0
