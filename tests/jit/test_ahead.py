@@ -111,3 +111,57 @@ def test_a_script_without_a_guard_of_its_main_module_is_run_once(library):
     script.write_text(PROGRAM + "print(7)", encoding="utf-8")
     source = f"import runpy; runpy.run_path({str(script)!r}, run_name='__main__')"
     assert run(library, "double", program=source) == [3, 0, 4, 6, 12, 0, 7]
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from sticktree.jit import ahead
+from sticktree.jit.entries import entries
+entry = entries().needed(["double"])[1]  # which no other calls
+signature = entry.signature({})
+with ahead._claimed(entry.kernel, signature, 0.0) as mine:
+    print(mine, flush=True)
+    cache = ahead._folder().parent
+    while len(list(cache.glob("*/*.nbc"))) < 2:  # until the other has compiled the rest
+        time.sleep(0.05)
+    if "never" in sys.argv:
+        sys.stdin.read()
+    entry.kernel.compile(signature)
+"""
+
+
+@pytest.fixture
+def holder(library, request):
+    """Start a program that is about one of the kernels."""
+    pytest.importorskip("fcntl", reason="the system has no locks of this kind")
+    environment = {"PYTHONPATH": str(library), "NUMBA_CACHE_DIR": str(library / "cache")}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, request.param],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=os.environ | environment,
+    ) as process:
+        assert process.stdout.readline() == b"True\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("holder", ["after the rest"], indirect=True)
+@pytest.mark.parametrize(("compilers", "here"), [("0", 2), ("2", 0)])
+def test_what_another_program_compiles_comes_last_and_is_not_compiled_again(
+    library, holder, compilers, here
+):
+    assert run(library, "double", STICKTREE_COMPILERS=compilers) == [3, here, 4, 6, 12, here]
+    holder.wait(60)
+    assert len(list(library.glob("cache/*/*.nbc"))) == 3
+
+
+@pytest.mark.parametrize("holder", ["never"], indirect=True)
+@pytest.mark.parametrize("compilers", ["0", "2"])
+def test_another_program_that_is_stopped_is_not_waited_for_without_end(library, holder, compilers):
+    impatient = PROGRAM.replace("told = []", "told = []\nahead.PATIENCE = 0.5")
+    found = run(library, "double", program=impatient, STICKTREE_COMPILERS=compilers)
+    assert (found[0], found[2]) == (3, 4)
+    assert holder.poll() is None
+    assert len(list(library.glob("cache/*/*.nbc"))) == 3

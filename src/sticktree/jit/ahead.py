@@ -4,6 +4,9 @@ The processes are plain ones, ``python -c``, that take numbers of entries from a
 into the cache, from where this process loads it. They need nothing of the program that asks: no
 guard of its main module, no notebook, no fork. Where they cannot be had, or would not pay, this
 process compiles by itself.
+
+Programs that start at once on one cache share the work: what another is about comes last, and is
+then waited for.
 """
 
 from __future__ import annotations
@@ -16,19 +19,21 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numba
 from numba import config
 from numba.core.registry import cpu_target
 
 from sticktree.jit.cache import KernelCache
+from sticktree.jit.claims import claimed
 from sticktree.jit.entries import FILE, Entry, entries
 from sticktree.jit.sources import source_digest
 
 WORTH = 400  # kB of code for which processes are started, which takes two seconds
+PATIENCE = 180.0  # seconds for what another program compiles: it may have been stopped
 VARIABLE = "STICKTREE_COMPILERS"  # how many processes, in place of one for each core
 # Not the present folder: a file there may be called as a module is.
 WORKER = "-P", "-c", "from sticktree.jit.ahead import serve; serve()"
@@ -52,9 +57,7 @@ def compile_ahead(tasks: Iterable[str], tell: Tell = lambda done, total: None) -
         tell(0, len(lacking))
         n_processes = 0 if mark is None else _processes(lacking)
         left = lacking if n_processes < 2 else _in_processes(lacking, n_processes, tell)
-        for k, entry in enumerate(left, start=1):
-            compile_entry(entry)
-            tell(len(lacking) - len(left) + k, len(lacking))
+        _here(left, len(lacking), tell)
     if mark is not None and not missing(wanted):
         with suppress(OSError):
             mark.parent.mkdir(parents=True, exist_ok=True)
@@ -80,10 +83,32 @@ def is_cached(entry: Entry) -> bool:
         return True
 
 
-def compile_entry(entry: Entry) -> None:
-    """Compile an entry into the cache; if the list is wrong, do nothing."""
+def compile_entry(entry: Entry, patience: float = 0.0) -> bool:
+    """Compile an entry into the cache; if the list is wrong, do nothing.
+
+    Returns False where another process has been about it for ``patience`` seconds. After some
+    patience it is compiled all the same.
+    """
     with suppress(Exception):
-        entry.kernel.compile(entry.signature(entries().records))
+        kernel, signature = entry.kernel, entry.signature(entries().records)
+        with _claimed(kernel, signature, patience) as mine:
+            if not mine and not patience:
+                return False
+            kernel.compile(signature)  # or load what has been compiled meanwhile
+    return True
+
+
+def _claimed(kernel: Any, signature: Any, patience: float) -> AbstractContextManager[bool]:
+    cache = kernel._cache
+    if not (isinstance(cache, KernelCache) and cache.kept):
+        return nullcontext(True)
+    code = cache.path(signature, kernel.targetctx)
+    return claimed(_folder() / "claims", str(code), patience)
+
+
+def _folder() -> Path:
+    """Return where what concerns all kernels is kept."""
+    return Path(KernelCache(compile_ahead).cache_path)
 
 
 def _mark(tasks: list[str]) -> Path | None:
@@ -99,8 +124,8 @@ def _mark(tasks: list[str]) -> Path | None:
     for text in (*tasks, *map(source_digest, modules), numba.__version__, sys.version):
         what.update(text.encode())
     what.update(repr(cpu_target.target_context.codegen().magic_tuple()).encode())
-    cache = KernelCache(compile_ahead)
-    return Path(cache.cache_path) / f"compiled-{what.hexdigest()[:24]}" if cache.kept else None
+    kept = KernelCache(compile_ahead).kept
+    return _folder() / f"compiled-{what.hexdigest()[:24]}" if kept else None
 
 
 def _processes(lacking: list[Entry]) -> int:
@@ -120,6 +145,20 @@ def _processes(lacking: list[Entry]) -> int:
     return min(cores or 1, 8, len(lacking))
 
 
+def _here(left: list[Entry], total: int, tell: Tell) -> None:
+    """Compile in this process, first what no other is about."""
+    n_done = total - len(left)
+    for patience in (0.0, PATIENCE):
+        held = []
+        for entry in left:
+            if compile_entry(entry, patience):
+                n_done += 1
+                tell(n_done, total)
+            else:
+                held.append(entry)
+        left = held
+
+
 def _in_processes(lacking: list[Entry], n_processes: int, tell: Tell) -> list[Entry]:
     """Have processes compile; return the entries that they did not."""
     waiting = list(lacking)
@@ -128,6 +167,7 @@ def _in_processes(lacking: list[Entry], n_processes: int, tell: Tell) -> list[En
     workers = {k: worker for k, worker in started.items() if worker is not None}
     alive, n_done = set(workers), 0
     given: dict[int, Entry] = {}
+    held: list[Entry] = []
     failed: list[Entry] = []
     try:
         while alive:
@@ -140,9 +180,12 @@ def _in_processes(lacking: list[Entry], n_processes: int, tell: Tell) -> list[En
                 n_done += 1
                 tell(n_done, len(lacking))
             last = given.pop(k, None)
-            if waiting:
-                given[k] = _take(waiting, last)
-                _write(workers[k], f"{entries().known.index(given[k])}\n")
+            if word == "held" and last is not None:
+                held.append(last)
+            patience = 0.0 if waiting else PATIENCE
+            if waiting or held:
+                given[k] = _take(waiting or held, last)
+                _write(workers[k], f"{entries().known.index(given[k])} {patience}\n")
             else:
                 _write(workers[k], "")
     finally:
@@ -150,7 +193,7 @@ def _in_processes(lacking: list[Entry], n_processes: int, tell: Tell) -> list[En
             worker.kill()
             _write(worker, "")
             worker.wait()
-    return failed + waiting
+    return failed + waiting + held
 
 
 def _take(waiting: list[Entry], last: Entry | None) -> Entry:
@@ -188,7 +231,7 @@ def _start(k: int, answers: queue.Queue[tuple[int, str]]) -> subprocess.Popen[st
     def listen(words: IO[str]) -> None:
         with words:
             for word in map(str.strip, words):
-                if word in ("ready", "done"):
+                if word in ("ready", "done", "held"):
                     answers.put((k, word))
         answers.put((k, "gone"))
 
@@ -215,8 +258,9 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks
     print("ready", flush=True)
     for line in sys.stdin:
-        compile_entry(entries().known[int(line)])
-        print("done", flush=True)
+        number, patience = line.split()
+        is_done = compile_entry(entries().known[int(number)], float(patience))
+        print("done" if is_done else "held", flush=True)
 
 
 if __name__ == "__main__":  # compile everything
