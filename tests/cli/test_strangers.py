@@ -54,6 +54,32 @@ def test_record_with_something_else_is_one_line(run, told):
 
 
 @pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("finished", None, ["summary", "run"]),
+        ("data.name", 5, ["summary", "run"]),
+        ("columns.labels", 5, ["summary", "run"]),
+        ("columns.conditions", [1], ["report", "run"]),
+        ("columns.fitted", {"länge": 5}, ["plot", "run", "--kind", "density"]),
+        ("columns.fitted", {"länge": "odd"}, ["plot", "run", "--kind", "density"]),
+        ("made_by", 5, ["fit", "-o", "run", "--more-draws", "1"]),
+        ("more_draws", "x", ["fit", "-o", "run", "--more-draws", "1"]),
+        ("seed", None, ["fit", "-o", "run", "--more-draws", "1"]),
+    ],
+)
+def test_strange_part_of_a_record_is_one_line(run, told, part, value, words):
+    record = inner = record_of(run)
+    *outer, last = part.split(".")
+    for key in outer:
+        inner = inner[key]
+    inner[last] = value
+    write_record(run, record)
+    code, _, err = told(*words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "run.json is damaged: " in err
+
+
+@pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda lines: [], "0 rows of 30"),

@@ -35,6 +35,8 @@ PARTS: dict[str, Any] = {
     "seconds": NUMBER,
     "options": dict,
     "data": dict,
+    "seed": int,
+    "data.name": str,
     "data.path": str,
     "data.sha256": str,
     "data.rows": int,
@@ -45,8 +47,16 @@ PARTS: dict[str, Any] = {
     "environment": dict,
 }
 """What a record has, and of what type; a dot leads to what is inside."""
-PARTS_OF_RESULT = {"result": dict, "result.levels": int}
+PARTS_OF_RESULT = {"result": dict, "result.levels": int, "finished": str}
 """What it has besides when a run is finished."""
+ITEMS: dict[str, tuple[type, Any]] = {
+    "columns.fitted": (dict, str),
+    "columns.labels": (list, str),
+    "columns.conditions": (dict, str),
+    "made_by": (list, dict),
+    "more_draws": (list, int),
+}
+"""What it may have, or None in its place, and of what type the items are; a dict's are its values."""
 
 
 def read_record(path: Path) -> dict[str, Any]:
@@ -63,13 +73,26 @@ def read_record(path: Path) -> dict[str, Any]:
         )
     parts = PARTS | (PARTS_OF_RESULT if record.get("status") != "running" else {})
     for name, kind in parts.items():
-        found: Any = record
-        for key in name.split("."):
-            found = found.get(key, ...) if isinstance(found, dict) else ...
+        found = _part(record, name)
         if not isinstance(found, kind) or (isinstance(found, bool) and kind is not bool):
             problem = f"lacks {name}" if found is ... else f"has {found!r} as {name}"
             raise ValueError(f"{path} is damaged: it {problem[:200]}")
+    for name, (outer, kind) in ITEMS.items():
+        found = _part(record, name)
+        if found in (..., None):
+            continue
+        items = found.values() if isinstance(found, dict) else found
+        if not isinstance(found, outer) or not all(isinstance(item, kind) for item in items):
+            raise ValueError(f"{path} is damaged: it {f'has {found!r} as {name}'[:200]}")
     return record
+
+
+def _part(record: dict[str, Any], name: str) -> Any:
+    """Return a part of a record, ``...`` if it is not there; a dot leads to what is inside."""
+    found: Any = record
+    for key in name.split("."):
+        found = found.get(key, ...) if isinstance(found, dict) else ...
+    return found
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:

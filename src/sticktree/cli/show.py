@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sticktree.cli import Command
 from sticktree.cli.options import add_output, add_run, add_safe_csv, add_tree, is_safe
 from sticktree.cli.output import check_file, json_text, output_folder, write_text
-from sticktree.cli.runs import RunFolder
+from sticktree.cli.runs import RECORD, RunFolder
 from sticktree.cli.spreadsheets import nodes_table
 from sticktree.data.sources.naming import pick_column, split_list
 from sticktree.errors import ParameterError
@@ -246,6 +246,12 @@ def _columns(folder: RunFolder, options: argparse.Namespace) -> list[str] | None
             raise ValueError(f"--columns: {error}") from None
     from sticktree.engine.own.kinds import KINDS as COLUMN_KINDS
 
+    for name in fitted:
+        if kinds[name] not in COLUMN_KINDS:
+            raise ValueError(
+                f"{folder.path / RECORD} is damaged: column {name!r} is {kinds[name]!r}, which is "
+                "no kind of column"
+            )
     others = [name for name in fitted if not COLUMN_KINDS[kinds[name]].likelihood.is_continuous]
     if len(set(fitted)) in (1, 2) and not others:
         return fitted
