@@ -39,10 +39,10 @@ unit: $(VENV)/.dev
 
 # Some of these cases are among the tests; `python -m tests.fuzz --help` says how to run one again.
 fuzz: export OMP_NUM_THREADS := 1
-fuzz: $(VENV)/.dev ## 11,000 damaged files and strange fits; an hour
+fuzz: $(VENV)/.dev ## 11,000 damaged files and strange fits; half an hour
 	$(BIN)/python -m tests.fuzz
 
-load: $(VENV)/.dev ## many fits at once, on a cold cache, and one after the other; half an hour
+load: $(VENV)/.dev ## many fits at once, on a cold cache, and one after the other; ten minutes
 	$(BIN)/python -m tests.fuzz.load
 
 # The data sets are not part of the project: export STICKTREE_DATA, a folder that has them.

@@ -1,5 +1,6 @@
 """Ways in which files can be wrong, at random: arrays, JSON, text, zips."""
 
+import functools
 import io
 import json
 import zipfile
@@ -229,6 +230,11 @@ def wrong_bytes(rng, content):
 
 
 def members_of(content):
+    return dict(_members_of(content))  # which may be changed
+
+
+@functools.lru_cache(maxsize=64)  # a corpus has fewer files, and thousands of cases begin with one
+def _members_of(content):
     with zipfile.ZipFile(io.BytesIO(content)) as file:
         return {info.filename: file.read(info) for info in file.infolist()}
 
