@@ -101,9 +101,39 @@ def test_folder_that_is_gone_is_an_error_that_names_the_file(tmp_path):
     assert caught.value.filename == str(path)
 
 
+def test_files_that_belong_together_appear_all_or_none(tmp_path):
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text("old")
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_two(tmp_path, fails=True)
+    assert caught.value.filename == str(tmp_path / "b.txt")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "a.txt": "old",
+        "b.txt": "old",
+    }
+    write_two(tmp_path, fails=False)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
+        "a.txt": "new",
+        "b.txt": "new",
+    }
+    with pytest.raises(FileNotFoundError) as caught:
+        write_two(tmp_path / "gone", fails=False)
+    assert caught.value.filename == str(tmp_path / "gone")
+
+
+def write_two(folder, *, fails):
+    with files.together(folder) as stage:
+        write_pieces(stage / "a.txt", ["new"])
+        if fails:
+            raise OSError(errno.ENOSPC, "No space left", str(stage / "b.txt"))
+        write_pieces(stage / "b.txt", ["new"])
+
+
 def test_what_was_left_half_written_is_swept(tmp_path):
     for name in (".sticktree-it-abc.csv", "it.csv", ".hidden"):
         (tmp_path / name).touch()
+    (tmp_path / ".sticktree-abc").mkdir()
+    (tmp_path / ".sticktree-abc" / "it.csv").touch()
     files.sweep(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"it.csv", ".hidden"}
 

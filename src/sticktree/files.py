@@ -7,6 +7,7 @@ import csv
 import errno
 import io
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,6 +50,30 @@ def atomically(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def together(folder: Path) -> Iterator[Path]:
+    """Yield a folder to write files to, all of which move to ``folder`` when they are written.
+
+    If one cannot be written, none moves: files that belong together stay those of one time.
+    """
+    stage = None
+    try:
+        stage = Path(tempfile.mkdtemp(dir=folder, prefix=UNFINISHED))
+        yield stage
+        for path in sorted(stage.iterdir()):
+            path.replace(folder / path.name)
+        _flush(folder)
+    except OSError as error:
+        if stage is None:
+            error.filename = str(folder)  # nobody knows the one inside
+        elif error.filename is not None and Path(os.fsdecode(error.filename)).parent == stage:
+            error.filename = str(folder / Path(os.fsdecode(error.filename)).name)
+        raise
+    finally:
+        if stage is not None:
+            shutil.rmtree(stage, ignore_errors=True)
+
+
 def _flush(path: Path) -> None:
     """Have the disk keep a file, or the names in a folder, if the system can be asked to."""
     if path.is_dir() and os.name == "nt":  # folders cannot be opened there
@@ -80,8 +105,11 @@ def first_line(error: BaseException) -> str:
 def sweep(folder: Path) -> None:
     """Remove what a process that was killed has left half-written; nobody else may be writing."""
     for path in folder.glob(f"{UNFINISHED}*"):
-        with contextlib.suppress(OSError):
-            path.unlink()
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 # ---- how much may be unpacked --------------------------------------------------------------------

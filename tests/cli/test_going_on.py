@@ -1,11 +1,13 @@
 """Runs that go on: a quick look that is refined, and more draws of what is finished."""
 
+import errno
 import json
 
 import numpy as np
 import pytest
 
 import sticktree.cli.fit
+import sticktree.cli.runs
 from sticktree.cli.runs import RunFolder
 from tests.cli.conftest import QUICK
 
@@ -44,6 +46,39 @@ def test_more_draws_need_a_run_that_is_finished(tmp_path, told):
     assert "there is no run" in err
     code, _, err = told("fit", "-o", tmp_path, "--more-draws", "10", "--depth", "3")
     assert "leave out --depth" in err
+
+
+def failing(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt(), 130), (OSError(errno.ENOSPC, "No space left on device"), 1)],
+)
+def test_more_draws_that_cannot_be_written_leave_the_run_as_it_was(
+    run, told, monkeypatch, error, code
+):
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    monkeypatch.setattr(sticktree.cli.runs, "write_groups", failing(error))
+    found, _, err = told("fit", "-o", "run", "--more-draws", "3", "-q")
+    assert (found, err.count("\n")) == (code, 1)
+    assert {path.name: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_stop_while_files_are_written_says_how_to_go_on(flowers, tmp_path, told, monkeypatch):
+    folder = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(sticktree.cli.runs, "write_groups", failing(KeyboardInterrupt()))
+        code, _, err = told("fit", flowers, "-o", folder, *COLUMNS, *QUICK)
+    assert code == 130
+    assert f"stopped; go on with: sticktree fit -o {folder} --resume" in err
+    assert {path.name for path in folder.iterdir()} == {"run.json", "checkpoint"}
+    assert told("fit", "-o", folder, "--resume", "-q")[0] == 0
+    assert RunFolder.open(folder).estimator.n_draws_ == 30
 
 
 def test_draws_made_before_a_stop_are_kept(flowers, tmp_path, told, monkeypatch):

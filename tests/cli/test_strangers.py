@@ -3,6 +3,7 @@
 import csv
 import errno
 import json
+import os
 import subprocess
 import sys
 
@@ -128,6 +129,18 @@ def test_errors_of_the_disk_name_what_they_can(run, told, monkeypatch, error, sa
 
     monkeypatch.setattr(RunFolder, "open", fail)
     assert told("cluster", run) == (1, "", f"sticktree cluster: {said}\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+def test_pipes_and_links_to_nothing_are_said_to_be_that(told, tmp_path):
+    pipe, link = tmp_path / "rows.csv", tmp_path / "link.csv"
+    os.mkfifo(pipe)
+    link.symlink_to(tmp_path / "gone.csv")
+    for path, words in ((pipe, "not a regular file: give - "), (link, "leads to no file")):
+        code, _, err = told("fit", path, "-o", tmp_path / "run")
+        assert (code, err.count("\n")) == (2, 1)
+        assert words in err
+        assert "did you mean" not in err
 
 
 @pytest.mark.parametrize("command", ["summary", "fit"])

@@ -200,30 +200,35 @@ def _run(options: argparse.Namespace, folder: RunFolder) -> None:
         kept = ("started", "seconds", "command", "environment")
         record |= {key: before[key] for key in kept}
         record["resumed"] = before["resumed"] + 1
-    else:
-        folder.discard_checkpoint()  # of another run, which this one must not go on from
     folder.begin(record)
+    if before is None:
+        folder.discard_checkpoint()  # of another run, which this one must not go on from
     show = not options.quiet
     with showing(show) as line:  # the same for all that follows
         line.say("loading the sampler")
         # Loading scikit-learn takes a second or two: by now there is something to read.
-        estimator = estimator_of(
-            chosen, random_state=chosen["seed"], checkpoint=folder.checkpoint, progress=show
-        )
+        before_this = record["seconds"]
         try:
             with _terminated_is_interrupted():
+                estimator = estimator_of(
+                    chosen,
+                    random_state=chosen["seed"],
+                    checkpoint=folder.checkpoint,
+                    progress=show,
+                )
                 _fit(estimator, rows, options)
+                record["seconds"] = round(before_this + time.monotonic() - began, 2)
+                to_refine = options.quick and estimator.course_.out_of_time
+                record["quick"] = WHOLE if options.quick and not to_refine else to_refine
+                with saying("writing files", show):
+                    found = finished(folder, estimator, record, ids=rows.ids, labels=rows.labels)
         except (KeyboardInterrupt, StoppedError) as error:
-            record["seconds"] += time.monotonic() - began
+            record["seconds"] = round(before_this + time.monotonic() - began, 2)
+            record["quick"] = bool(options.quick)
             folder.begin(record)
             if isinstance(error, StoppedError):
                 raise
             raise StoppedError(f"stopped; go on with: {_resuming(options)}") from None
-        record["seconds"] = round(record["seconds"] + time.monotonic() - began, 2)
-        to_refine = options.quick and estimator.course_.out_of_time
-        record["quick"] = WHOLE if options.quick and not to_refine else to_refine
-        with saying("writing files", show):
-            found = finished(folder, estimator, record, ids=rows.ids, labels=rows.labels)
     if not options.keep_checkpoint and not to_refine:
         folder.discard_checkpoint()
     if options.quiet and found.verdict.agreement == "disagree":

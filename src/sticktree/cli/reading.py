@@ -125,6 +125,13 @@ def _existing(path: Path) -> Path:
         raise ValueError(
             f"{path} is a folder: give a file, a folder of Parquet files or an array of zarr"
         )
+    if path.is_symlink() and not path.exists():
+        raise ValueError(f"{path} is a link that leads to no file")
+    if path.exists():  # a pipe, a device or a socket: it cannot be read twice, as --resume would
+        raise ValueError(
+            f"{path} is not a regular file: give - and its content on standard input, with "
+            "--format unless it is CSV"
+        )
     try:
         near = difflib.get_close_matches(path.name, [p.name for p in path.parent.iterdir()], 1)
     except OSError:

@@ -56,7 +56,7 @@ ITEMS: dict[str, tuple[type, Any]] = {
     "made_by": (list, dict),
     "more_draws": (list, int),
 }
-"""What it may have, or None in its place, and of what type the items are; a dict's are its values."""
+"""What it may have, or None in its place, and of what type the items (values of a dict) are."""
 
 
 def read_record(path: Path) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from sticktree.cli.spreadsheets import (
     read_columns,
     write_groups,
 )
-from sticktree.files import as_it_was, atomically, csv_pieces, sweep, write_pieces
+from sticktree.files import as_it_was, atomically, csv_pieces, sweep, together, write_pieces
 from sticktree.io.lock import FolderInUseError, if_gone, locked, owner_of
 
 if TYPE_CHECKING:
@@ -237,9 +237,10 @@ class RunFolder:
         self._take()
         if not self._made_by:
             self._made_by = self._versions(going_on=record.get("resumed", 0) > 0)
+        # The record first: where it cannot be written, as on a full disk, the older run stays.
+        self._write_record({**record, "status": "running"})
         for name in (*FILES[1:], LOADINGS, *OF_GROUPS):
             (self.path / name).unlink(missing_ok=True)
-        self._write_record({**record, "status": "running"})
 
     def _versions(self, *, going_on: bool) -> list[Any]:
         """Return what the draws are made by, one version after the other."""
@@ -283,21 +284,23 @@ class RunFolder:
         classes = next(iter(labels.values()), None)
         found = Findings(estimator.fit_, names=ids, classes=classes)
         tree = found.tree
-        save(estimator, self.path / MODEL)
-        write_pieces(self.path / NEWICK, chain(newick_pieces(tree), "\n"))
-        write_pieces(self.path / JSON, json_pieces(tree))
-        with atomically(self.path / NODES) as path:
-            nodes_table(tree, safe).to_csv(path, lineterminator="\n")
-        table = clusters_table(estimator, found.by_level, ids, labels)
-        write_pieces(self.path / CLUSTERS, csv_pieces(table, safe))
-        found.markers.to_csv(self.path / MARKERS, safe=safe)
-        found.relevance.to_csv(self.path / RELEVANCE, safe=safe)
         files = list(FILES)
-        if estimator.n_factors_:
-            estimator.loadings_.to_csv(self.path / LOADINGS, safe=safe)
-            files.append(LOADINGS)
-        write_pieces(self.path / SUMMARY, [summary(found), "\n"])
-        files += write_groups(self.path, estimator, record["columns"].get("conditions"), safe)
+        # More draws are written over former files: all are replaced, or none.
+        with together(self.path) as stage:
+            save(estimator, stage / MODEL)
+            write_pieces(stage / NEWICK, chain(newick_pieces(tree), "\n"))
+            write_pieces(stage / JSON, json_pieces(tree))
+            with atomically(stage / NODES) as path:
+                nodes_table(tree, safe).to_csv(path, lineterminator="\n")
+            table = clusters_table(estimator, found.by_level, ids, labels)
+            write_pieces(stage / CLUSTERS, csv_pieces(table, safe))
+            found.markers.to_csv(stage / MARKERS, safe=safe)
+            found.relevance.to_csv(stage / RELEVANCE, safe=safe)
+            if estimator.n_factors_:
+                estimator.loadings_.to_csv(stage / LOADINGS, safe=safe)
+                files.append(LOADINGS)
+            write_pieces(stage / SUMMARY, [summary(found), "\n"])
+            files += write_groups(stage, estimator, record["columns"].get("conditions"), safe)
         facts = found.result()
         result = {key: facts[key] for key in RESULTS}
         self._write_record({**record, "status": "finished", "result": result, "files": files})
