@@ -63,7 +63,7 @@ def entry(place, value):
         ("draw_parent", entry(2, 3), "comes before its parent"),
         ("draw_level", entry(1, 0), "is not below its parent"),
         ("draw_level", lambda level: level + (level == level.max()), "other levels"),
-        ("draw_sizes", entry(0, 10**9), "nodes, not"),
+        ("draw_sizes", entry(0, 10**9), "of other nodes than draws have"),
         ("draw_sizes", entry(slice(2), (2**62, -(2**62))), "has no nodes"),
         ("draw_scalars", entry((0, 0), np.nan), "draw_scalars"),
         ("draw_scalars", entry((0, 1), 1.0), "discounts"),
