@@ -114,7 +114,7 @@ def _type(rng, array):
     )
     try:
         return array.astype(kind)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RuntimeError):  # the last of dates that are too long
         return np.zeros(array.shape, kind)
 
 

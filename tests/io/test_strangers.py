@@ -155,6 +155,26 @@ def test_categories_have_no_units(fitted, tmp_path):
         assert "has units" in refused(path, zipped(members | {member: npy(array)}))
 
 
+@pytest.mark.parametrize("known", [["ape", ["bee"], "x"], ["ape", "ape", "x"], ["ape", None, "x"]])
+def test_categories_are_different_values(fitted, tmp_path, known):
+    path = tmp_path / "it"
+    sticktree.save(fitted("mixed")[0], path)
+    members = members_of(path.read_bytes())
+    document = json.loads(members["document.json"])
+    columns = document["training"]["TrainingData"]["scaling"]["Scaling"]["columns"]["Columns"]
+    columns["categories"]["tuple"][3] = {"tuple": known}
+    made = members | {"document.json": json.dumps(document).encode()}
+    assert "categories of column 3" in refused(path, zipped(made))
+
+
+@pytest.mark.parametrize("stream", [[], {"Stream": {"batches": {"tuple": [1.0]}}}])
+def test_stream_that_is_none_is_refused(content, tmp_path, stream):
+    members = members_of(content)
+    document = json.loads(members["document.json"]) | {"stream": stream}
+    made = members | {"document.json": json.dumps(document).encode()}
+    assert "stream" in refused(tmp_path / "it", zipped(made))
+
+
 def test_member_that_says_it_is_huge_is_refused_before_room_is_made(content, tmp_path):
     members = members_of(content)
     text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }\n"

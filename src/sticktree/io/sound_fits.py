@@ -15,6 +15,7 @@ from sticktree.data.training import MOST_GROUPS, TrainingData
 from sticktree.engine.online.groups import StreamedGroups
 from sticktree.engine.own.kinds import KINDS, LIKELIHOODS
 from sticktree.fit import Fit
+from sticktree.inference.drift import Batch, Stream
 from sticktree.inference.fitting import Sampled
 from sticktree.inference.packing import RestingChain
 from sticktree.inference.selection import Selection
@@ -48,6 +49,11 @@ def check_fit(fit: Fit, summaries: Mapping[str, Any], outlines: Outlines) -> Non
         _check_selection(fit.selection, sampled.model, training, outlines)
     level, depth = fit.asked_level, sampled.model.depth
     _needed(level is None or (type(level) is int and 0 <= level <= depth), f"level is {level!r}")
+    _needed(fit.stream is None or isinstance(fit.stream, Stream), "the stream of batches is none")
+    _needed(
+        fit.stream is None or all(isinstance(batch, Batch) for batch in fit.stream.batches),
+        "a batch of the stream is none",
+    )
     _check_summaries(summaries, fit)
 
 
@@ -234,7 +240,17 @@ def _check_columns(columns: Columns) -> None:
             right = 0 <= trials < n_columns and columns.kinds[trials] == "trials"
             _needed(right, f"the trials of column {k} are not there")
         has_codes = LIKELIHOODS[kind].has_codes
-        _needed(bool(columns.categories[k]) == has_codes, f"categories of column {k}")
+        known = columns.categories[k]
+        _needed(bool(known) == has_codes, f"categories of column {k}")
+        _needed(_are_different(known), f"categories of column {k}")
+
+
+def _are_different(values: tuple[Any, ...]) -> bool:
+    """Return whether values may be categories: none is twice there, a list, or missing."""
+    try:
+        return None not in values and len(set(values)) == len(values)
+    except TypeError:
+        return False
 
 
 def _check_values(x: npt.NDArray[np.float64], columns: Columns) -> None:
