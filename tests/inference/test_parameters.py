@@ -83,6 +83,8 @@ def test_a_value_that_is_nothing_known_is_refused_by_name(name):
         ({"progress": "yes"}, "progress must be True, False or None, got 'yes'"),
         ({"checkpoint": 5}, "checkpoint must be a path or None, got 5"),
         ({"n_jobs": -2}, "n_jobs must be an integer of at least 1, got -2"),
+        ({"depth": 10_001}, "depth must be an integer of at most 10000, got 10001"),
+        ({"n_draws": 10**20}, "n_draws must be an integer of at most 1000000000, got 1000"),
         ({"algorithm": ["gibbs"]}, "algorithm must be one of"),
     ],
 )

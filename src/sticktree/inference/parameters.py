@@ -24,6 +24,9 @@ from sticktree.checks import (
 )
 from sticktree.errors import ParameterError
 
+MOST = 10**9  # sweeps, chains and the like: of more nothing would ever come
+DEEPEST = 10_000  # levels; what a sweep costs grows with their square
+
 # ---- what is allowed ---------------------------------------------------------------------------
 
 
@@ -67,13 +70,15 @@ def _one_of(*choices: str) -> Allowed:
     return Allowed("{" + _quoted(choices) + "}", check, "choice", choices)
 
 
-def _whole(minimum: int, *, optional: bool = False, also: int | None = None) -> Allowed:
+def _whole(
+    minimum: int, *, optional: bool = False, also: int | None = None, most: int = MOST
+) -> Allowed:
     """Allow integers; None where it is ``optional``, and ``also`` a number that means None."""
 
     def check(name: str, value: Any) -> int | None:
         if optional and (value is None or (is_integer(value) and value == also)):
             return None
-        return check_integer(name, value, minimum=minimum)
+        return _at_most(most, name, check_integer(name, value, minimum=minimum))
 
     return Allowed("int or None" if optional else "int", check, "whole")
 
@@ -86,9 +91,16 @@ def _whole_or_auto(minimum: int) -> Allowed:
             return None
         if not is_integer(value) or value < minimum:
             raise ParameterError(name, value, f'"auto" or an integer of at least {minimum}')
-        return int(value)
+        return _at_most(MOST, name, int(value))
 
     return Allowed('"auto" or int', check, "whole", word=AUTO)
+
+
+def _at_most(most: int, name: str, value: int) -> int:
+    """Return a number, or raise if it is so large that nothing would ever come of it."""
+    if value > most:
+        raise ParameterError(name, value, f"an integer of at most {most}")
+    return value
 
 
 def _check_factors(name: str, value: Any) -> int | str | None:
@@ -264,7 +276,7 @@ class Parameter:
 
 # fmt: off
 PARAMETERS = {parameter.name: parameter for parameter in (
-    Parameter("depth", None, _whole(1, optional=True),
+    Parameter("depth", None, _whole(1, optional=True, most=DEEPEST),
               "how often the stick breaks", "depth", "T",
               "chosen by the data together with the covariance, else 4"),
     Parameter("divergence", "log", DIVERGENCE,
