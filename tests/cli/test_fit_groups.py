@@ -1,5 +1,8 @@
 """``sticktree fit --group --condition``: shares of branches in groups, in files and in words."""
 
+import sys
+import warnings
+
 import numpy as np
 import pytest
 
@@ -74,6 +77,7 @@ def test_a_run_with_groups_has_their_shares_and_contrasts(cells, tmp_path, told)
         ("--group nobody", "--group: there is no column 'nobody'"),
         ("--group site --kinds patient=group", "--group can be one column only"),
         ("--group site --condition patient", "--condition: group"),
+        ("--group patient --group site", "--group: can be one column only, got 'patient' and"),
     ],
 )
 def test_what_is_wrong_with_groups_is_said(cells, tmp_path, told, options, words):
@@ -81,6 +85,25 @@ def test_what_is_wrong_with_groups_is_said(cells, tmp_path, told, options, words
     code, _, err = told("fit", cells, "-o", tmp_path / "run", *options)
     assert code != 0
     assert words in err
+
+
+def test_warnings_are_said_in_words_of_the_terminal(cells, tmp_path, told, monkeypatch):
+    path = tmp_path / "cells.csv"
+    first, *others = cells.read_text().splitlines()
+    path.write_text("\n".join([f"{first},one", *(f"{line},same" for line in others)]))
+    before = warnings.formatwarning
+
+    def show(message, *place):  # as Python does, where nothing records warnings
+        sys.stderr.write(warnings.formatwarning(message, *place[:3]))
+
+    monkeypatch.setattr(warnings, "showwarning", show)
+    options = ["--columns", "x", "--group", "one", *QUICK, "--warmup", "3", "--draws", "3"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        code, _, err = told("fit", path, "-o", tmp_path / "run", *options)
+    assert code == 0
+    assert err.startswith("warning: --group: all rows are of one group, 'same', and there is")
+    assert warnings.formatwarning is before
 
 
 def test_the_plan_says_which_column_has_the_groups(cells, told):

@@ -259,7 +259,7 @@ def test_parents_can_be_routed_through_a_pipeline():
 
 def test_one_time_is_none():
     x, _, _ = rows()
-    with pytest.warns(GroupsWarning, match="times: all rows are of one group"):
+    with pytest.warns(GroupsWarning, match="times: all rows are of one time"):
         DFPMixture(**QUICK | {"n_warmup": 2, "n_draws": 2}).fit(x, times=[1] * len(x))
 
 

@@ -12,6 +12,7 @@ import errno
 import os
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -193,7 +194,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             guess = _guess(unknown[0].split("=")[0], known) if unknown[0][0] == "-" else ""
             options.parser.error(f"unrecognized arguments: {' '.join(unknown)}{guess}")
         options.argv = words
-        options.run(options)
+        with _plain_warnings():
+            options.run(options)
     except ValueError as error:
         print(f"{name}: {error} (see {name} --help)", file=sys.stderr)
         return 2
@@ -217,6 +219,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{name}: {INTERRUPTED}", file=sys.stderr)
         return 130
     return 0
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings without a place in the code, and with names of options."""
+
+    def text_of(message: Warning | str, *_: object, **__: object) -> str:
+        from sticktree.cli.reading import NAMES
+
+        name, colon, rest = str(message).partition(": ")
+        return f"warning: {NAMES.get(name) or name}{colon}{rest}\n"
+
+    before = warnings.formatwarning
+    warnings.formatwarning = text_of
+    try:
+        yield
+    finally:
+        warnings.formatwarning = before
 
 
 class UnreadableError(OSError):

@@ -56,6 +56,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+class OneColumn(argparse.Action):
+    """Take the name of a column, and no second one."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option: Any = None
+    ) -> None:
+        """Note the column."""
+        before = getattr(namespace, self.dest)
+        if before is not None:
+            text = f"can be one column only, got {before!r} and {values!r}"
+            raise argparse.ArgumentError(self, text)
+        setattr(namespace, self.dest, values)
+
+
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "the columns",
@@ -73,26 +87,34 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
         help="known classes of the rows: never fitted, kept to evaluate and to colour; may be "
         "given more than once",
     )
-    group.add_argument("--id", metavar="COLUMN", help="names of the rows: never fitted")
-    group.add_argument("--weights", metavar="COLUMN", help="how often each row occurs")
+    group.add_argument(
+        "--id", action=OneColumn, metavar="COLUMN", help="names of the rows: never fitted"
+    )
+    group.add_argument(
+        "--weights", action=OneColumn, metavar="COLUMN", help="how often each row occurs"
+    )
     group.add_argument(
         "--group",
+        action=OneColumn,
         metavar="COLUMN",
         help="groups of rows, such as patients: one tree for all, shares of branches for each",
     )
     group.add_argument(
         "--condition",
+        action=OneColumn,
         metavar="COLUMN",
         help="conditions of groups, such as treated or not, whose shares are compared",
     )
     group.add_argument(
         "--parent",
+        action=OneColumn,
         metavar="COLUMN",
         help="parents of groups, such as conditions of patients: groups of one parent are alike, "
         "and parents have their own shares",
     )
     group.add_argument(
         "--time",
+        action=OneColumn,
         metavar="COLUMN",
         help="times of rows, such as days, in place of --group: each time is like the one before",
     )

@@ -129,11 +129,12 @@ def read_groups(
     used = [labels[row] for row in np.unique(rows).tolist()]
     names = sorted({name for name in used if name is not None}, key=in_order)
     if not names:
-        raise ParameterError(parameter, groups, "a name for some row", shown="none at all")
+        expected = "a name for some row"
+        raise ParameterError(parameter, groups, expected, verb="have", shown="none at all")
     if len(names) == 1 and None not in used and not more_to_come:
         warn_caller(
-            f"{parameter}: all rows are of one group, {names[0]!r}, and there is nothing to "
-            "compare: the fit is as without groups",
+            f"{parameter}: all rows are of one {parameter[:-1]}, {names[0]!r}, and there is "
+            "nothing to compare: the fit is as without groups",
             GroupsWarning,
         )
         return None
@@ -180,7 +181,7 @@ def join_groups(
     names = sorted({*kept, *(name for name in labels if name is not None)}, key=in_order)
     if not names:
         expected = "a name for some row, as all groups of batches before are forgotten"
-        raise ParameterError(parameter, groups, expected, shown="none at all")
+        raise ParameterError(parameter, groups, expected, verb="have", shown="none at all")
     number = {name: k for k, name in enumerate(names)}
     place = np.full(known.number, NULL, dtype=np.int64)
     for k, name in enumerate(known.names):

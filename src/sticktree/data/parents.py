@@ -122,7 +122,8 @@ def read_kin(
     _check_keys(groups.parents, above, {*found.names, *above.values()}, found.names)
     if not any(name in above for name in found.names):
         expected = "a parent of some group"
-        raise ParameterError("parents", groups.parents, expected, shown="none at all")
+        shown = "none at all"
+        raise ParameterError("parents", groups.parents, expected, verb="have", shown=shown)
     return _with_parents(found, above, groups.parents)
 
 
@@ -216,7 +217,8 @@ def _check_few(parents: IntArray, parameter: str, remedy: str | None) -> None:
     n_parents = np.unique(parents[parents != NULL]).size
     if n_parents > MOST_PARENTS:
         expected = f"at most {MOST_PARENTS} different ones"
-        raise ParameterError(parameter, None, expected, remedy, shown=f"{n_parents}")
+        shown = f"{n_parents}"
+        raise ParameterError(parameter, None, expected, remedy, verb="have", shown=shown)
 
 
 def _given_parents(groups: Any, parents: Any, found: RowGroups, n_rows: int) -> dict[Any, Any]:
