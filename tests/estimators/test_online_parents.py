@@ -217,6 +217,22 @@ def test_conditions_that_nobody_has_any_more_go(of_patients):
     assert known.parents[known.names.index("e")] == -1
 
 
+def test_a_stream_without_parents_that_are_left_is_saved_and_has_some_again(tmp_path):
+    mixture = DFPMixture(**CHOICES)
+    quiet(mixture.partial_fit, **patients(["a"], n=20))
+    x, groups = batch_of(OF_PATIENT, ["e"], 2, 200)
+    for forget in (0.999999, 0.999999, 0.5, 0.0):
+        quiet(mixture.partial_fit, x, groups=groups, parents={}, forget=forget, **FEW)
+    assert mixture.composition_.groups == ("e",)
+    assert "kinship" not in mixture.posterior_.draws[0].traced
+    sticktree.save(mixture, tmp_path / "mine.sticktree")
+    again = sticktree.load(tmp_path / "mine.sticktree")
+    for one in (mixture, again):
+        quiet(one.partial_fit, **patients(["f"], 3), n_warmup=1, n_draws=2)
+    assert_same_draws(mixture, again)
+    assert mixture.composition_.groups == ("e", "f", "yes")
+
+
 WRONG = {
     "a patient in another condition": (
         {"parents": {"a": "yes"}}, ("parents", "the same", "'yes' of 'a', which had 'no'"),
