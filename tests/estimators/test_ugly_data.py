@@ -131,3 +131,25 @@ def test_an_offset_changes_nothing(parameters):
 def test_text_is_refused(rows):
     with pytest.raises(ValueError, match="could not convert string to float"):
         fit(rows)
+
+
+def test_rows_beyond_all_numbers_of_their_densities_have_a_place():
+    # Squares of 1e16 beside noise of 1: rates cancel out, and sampling went on for ever.
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(24, 2))
+    x[rng.random(x.shape) < 0.7] = 1e8
+    mixture = DFPMixture(
+        1,
+        divergence="constant",
+        standardize=False,
+        leaf_noise="own",
+        covariance_type="full",
+        n_chains=1,
+        n_warmup=5,
+        n_draws=5,
+        random_state=0,
+        progress=False,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert mixture.fit(x).labels_.size == 24

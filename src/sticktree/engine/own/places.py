@@ -171,12 +171,16 @@ def choose(
                 return _choose_among_some(
                     state, i, gaps, old, value, fresh, kept, places, chains, rng
                 )
+    if not total + far + fresh * bound < math.inf:
+        return _any_place(state, old), NOWHERE
     while True:
         point = uniform(rng) * (total + far + fresh * bound)
         if point < total:
             return _find_near(state, n_near, point), NOWHERE
         if point < total + far:
             node = _find_far(state, i, gaps, n_near, best, point - total)
+            if node == NULL and total == 0.0 and fresh * bound == 0.0:
+                node = _any_place(state, old)
             if node != NULL:
                 return node, NOWHERE
             continue
@@ -188,6 +192,14 @@ def choose(
         least = math.log(1.0 - uniform(rng))
         if propose_branch(state, i, gaps, around, places[0], chains[0], least, rng) > least:
             return places[0], 0
+
+
+@inlined
+def _any_place(state: State, old: int) -> int:
+    """Return a place for a datum whose densities are no numbers, so far is it from all others."""
+    if old != NULL:
+        return old
+    return state.leaves[0] if state.sizes[LEAVES] else state.twigs[0]
 
 
 @inlined
